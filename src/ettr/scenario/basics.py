@@ -243,15 +243,9 @@ class Origin(Section):
     status: Annotated[Literal["primary", "secondary", "derived", "assumed"], Meta(aliases=("provenance",))] = Field(
         description="primary, secondary, derived or assumed"
     )
-    source: Annotated[
-        Text | None,
-        Meta(
-            aliases=(
-                "reference",
-                "citation",
-            )
-        ),
-    ] = Field(None, description="bibliography key")
+    source: Annotated[Text | None, Meta(aliases=("reference", "citation"))] = Field(
+        None, description="bibliography key"
+    )
     note: str | None = Field(None, max_length=400, description="short note on the assumption or derivation")
     fitted: Annotated[bool, Meta(aliases=("calibrated",))] = Field(
         False, description="chosen so that the ETTR agrees with the published ETTR of the run"

@@ -70,26 +70,10 @@ class Store(Section):
     says = "size of the state and bandwidth of the store"
 
     n_parameters: Annotated[
-        LessIsBetter,
-        Meta(
-            says="parameters of the model",
-            aliases=(
-                "model size",
-                "MoE",
-                "mixture of experts",
-            ),
-        ),
+        LessIsBetter, Meta(says="parameters of the model", aliases=("model size", "MoE", "mixture of experts"))
     ] = Field(ge=1, description="number of model parameters; for a mixture of experts (MoE) all of them, active or not")
     bytes_per_parameter: Annotated[
-        LessIsBetter,
-        Meta(
-            idle=NEVER,
-            says="bytes per parameter",
-            aliases=(
-                "checkpoint size",
-                "optimizer state",
-            ),
-        ),
+        LessIsBetter, Meta(idle=NEVER, says="bytes per parameter", aliases=("checkpoint size", "optimizer state"))
     ] = Field(
         12.0,
         gt=0,
@@ -100,62 +84,27 @@ class Store(Section):
         Meta(
             idle=NEVER,
             says="share rewritten",
-            aliases=(
-                "incremental checkpoint",
-                "differential checkpoint",
-                "delta checkpoint",
-            ),
+            aliases=("incremental checkpoint", "differential checkpoint", "delta checkpoint"),
         ),
     ] = Field(1.0, gt=0, le=1, description="fraction of the state that each checkpoint rewrites")
     compression_ratio: Annotated[
-        MoreIsBetter,
-        Meta(
-            idle=NEVER,
-            says="compression",
-            aliases=(
-                "checkpoint compression",
-                "quantized checkpoint",
-            ),
-        ),
+        MoreIsBetter, Meta(idle=NEVER, says="compression", aliases=("checkpoint compression", "quantized checkpoint"))
     ] = Field(1.0, ge=1, description="uncompressed size over written size")
     write_gb_s: Annotated[
         MoreIsBetter,
         Meta(
             says="store's write bandwidth",
-            aliases=(
-                "storage bandwidth",
-                "storage",
-                "Lustre",
-                "parallel file system",
-                "NFS",
-                "object store",
-                "S3",
-            ),
+            aliases=("storage bandwidth", "storage", "Lustre", "parallel file system", "NFS", "object store", "S3"),
         ),
     ] = Field(gt=0, description="total write bandwidth of the store, shared by all nodes")
     read_gb_s: Annotated[
         MoreIsBetter | None,
-        Meta(
-            says="store's read bandwidth",
-            aliases=(
-                "storage bandwidth",
-                "storage",
-                "Lustre",
-                "parallel file system",
-            ),
-        ),
+        Meta(says="store's read bandwidth", aliases=("storage bandwidth", "storage", "Lustre", "parallel file system")),
     ] = Field(
         None, gt=0, description="total read bandwidth of the store; if set, loading is added to recovery.restart_min"
     )
     node_gb_s: Annotated[
-        MoreIsBetter | None,
-        Meta(
-            amount="a node's bandwidth",
-            aliases=(
-                "NIC bandwidth",
-                "per-node bandwidth",
-            ),
-        ),
+        MoreIsBetter | None, Meta(amount="a node's bandwidth", aliases=("NIC bandwidth", "per-node bandwidth"))
     ] = Field(None, gt=0, description="maximum bandwidth of one node; without it, only the store limits the transfer")
 
     def write_h(self, n_nodes: Any, given: Mapping[str, Any] | None = None) -> Any:
@@ -184,15 +133,9 @@ class Tier(Section):
 
     says = "faster tiers"
 
-    name: Annotated[
-        Text,
-        Meta(
-            aliases=(
-                "checkpoint tier",
-                "multi-tier checkpointing",
-            )
-        ),
-    ] = Field(description="name of the tier, e.g. peer memory")
+    name: Annotated[Text, Meta(aliases=("checkpoint tier", "multi-tier checkpointing"))] = Field(
+        description="name of the tier, e.g. peer memory"
+    )
     interval_s: Annotated[Number, Meta(better="between", swept=True, says="interval", aliases=("tier interval",))] = (
         Field(
             gt=0,
@@ -218,15 +161,7 @@ class Tier(Section):
         0.0, lt=1, description="fraction of loads that find an unusable copy and fall back to the next tier"
     )
     copies: Annotated[
-        Count | None,
-        Meta(
-            aliases=(
-                "peer memory",
-                "in-memory peer checkpoint",
-                "replication factor",
-                "peer",
-            )
-        ),
+        Count | None, Meta(aliases=("peer memory", "in-memory peer checkpoint", "replication factor", "peer"))
     ] = Field(
         None,
         ge=1,
@@ -265,13 +200,7 @@ class Checkpoint(Section):
             swept=True,
             says="interval",
             plausible=Plausible(5.0, 60.0, "kokolis2025", "the two intervals compared in a study of Meta's clusters"),
-            aliases=(
-                "checkpoint frequency",
-                "optimal checkpoint interval",
-                "Young",
-                "Daly",
-                "Young-Daly",
-            ),
+            aliases=("checkpoint frequency", "optimal checkpoint interval", "Young", "Daly", "Young-Daly"),
         ),
         BeforeValidator(_minutes_or_rule),
     ] = Field(
@@ -289,13 +218,7 @@ class Checkpoint(Section):
                 "wan2025bytecheckpoint, bigscience2022chronicles",
                 "from a background save, 0.59 s for 405B parameters, to a synchronous one of 176B, 40 s",
             ),
-            aliases=(
-                "checkpoint overhead",
-                "blocking time",
-                "save time",
-                "async checkpoint",
-                "synchronous checkpoint",
-            ),
+            aliases=("checkpoint overhead", "blocking time", "save time", "async checkpoint", "synchronous checkpoint"),
         ),
     ] = Field(5.0, ge=0, description="time that training stops for each checkpoint (assumed: 5)")
     persist_s: Annotated[
@@ -305,12 +228,7 @@ class Checkpoint(Section):
             follows="checkpoint.store",
             says="background write",
             plausible=Plausible(20.0, 200.0, "wan2025bytecheckpoint", "saves measured on 1,488 to 8,960 GPUs"),
-            aliases=(
-                "async checkpoint",
-                "asynchronous write",
-                "upload time",
-                "checkpoint write time",
-            ),
+            aliases=("async checkpoint", "asynchronous write", "upload time", "checkpoint write time"),
         ),
     ] = Field(0.0, ge=0, description="background write after the stall until the checkpoint is durable")
     persist_slowdown: Annotated[
@@ -332,23 +250,13 @@ class Checkpoint(Section):
             says="loading from the store",
             amount="loading from the store",
             plausible=Plausible(129.0, 266.0, "wan2025bytecheckpoint", "loads measured on 1,488 and 8,960 GPUs"),
-            aliases=(
-                "checkpoint load time",
-                "restore time",
-            ),
+            aliases=("checkpoint load time", "restore time"),
         ),
     ] = Field(0.0, ge=0, description="time to load from the store, if recovery.restart_min does not include it")
     store: Store | None = Field(None, description=Store.__doc__)
     tiers: tuple[Tier, ...] = Field((), description="faster checkpoint tiers, fastest first")
     n_kept: Annotated[
-        Count | None,
-        Meta(
-            says="checkpoints that are kept",
-            aliases=(
-                "checkpoint retention",
-                "checkpoints to keep",
-            ),
-        ),
+        Count | None, Meta(says="checkpoints that are kept", aliases=("checkpoint retention", "checkpoints to keep"))
     ] = Field(None, ge=1, description="checkpoints kept in the store; relevant with silent failures (assumed: all)")
 
     @model_validator(mode="after")

@@ -25,33 +25,13 @@ class Power(Section):
 
     says = "what a step draws"
 
-    part: Annotated[
-        FileName | None,
-        Meta(
-            aliases=(
-                "GPU model",
-                "accelerator type",
-            )
-        ),
-    ] = Field(None, description="GPU type: a preset, or a file ending in .yml (assumed: that of heat, else h100)")
-    step_s: Annotated[
-        Assumed,
-        Meta(
-            aliases=(
-                "step time",
-                "iteration time",
-            )
-        ),
-    ] = Field(5.0, gt=0, le=3600, description="duration of a training step (assumed: 5)")
-    floor_share: Annotated[
-        Share,
-        Meta(
-            aliases=(
-                "power smoothing",
-                "power floor",
-            )
-        ),
-    ] = Field(
+    part: Annotated[FileName | None, Meta(aliases=("GPU model", "accelerator type"))] = Field(
+        None, description="GPU type: a preset, or a file ending in .yml (assumed: that of heat, else h100)"
+    )
+    step_s: Annotated[Assumed, Meta(aliases=("step time", "iteration time"))] = Field(
+        5.0, gt=0, le=3600, description="duration of a training step (assumed: 5)"
+    )
+    floor_share: Annotated[Share, Meta(aliases=("power smoothing", "power floor"))] = Field(
         0.0,
         description="minimum power of a GPU that runs a process, relative to its limit; a higher floor smooths "
         "the load but uses more energy (assumed: 0)",
@@ -68,15 +48,9 @@ class Power(Section):
     country: Annotated[Text | None, Meta(aliases=("carbon intensity",))] = Field(
         None, description="country of the electricity grid, a row of the carbon intensity table (assumed: USA)"
     )
-    g_per_kwh: Annotated[
-        Number | None,
-        Meta(
-            aliases=(
-                "carbon intensity",
-                "emissions",
-            )
-        ),
-    ] = Field(None, ge=0, description="carbon intensity of the electricity, instead of a country")
+    g_per_kwh: Annotated[Number | None, Meta(aliases=("carbon intensity", "emissions"))] = Field(
+        None, ge=0, description="carbon intensity of the electricity, instead of a country"
+    )
 
     @model_validator(mode="after")
     def _one_intensity_of_carbon(self) -> Power:
@@ -118,27 +92,13 @@ class Cost(Section):
 
     says = "prices"
 
-    usd_per_gpu_h: Annotated[
-        Assumed,
-        Meta(
-            aliases=(
-                "GPU price",
-                "rental price",
-            )
-        ),
-    ] = Field(2.0, ge=0, le=1000, description="price per GPU-hour, without electricity (assumed: 2)")
+    usd_per_gpu_h: Annotated[Assumed, Meta(aliases=("GPU price", "rental price"))] = Field(
+        2.0, ge=0, le=1000, description="price per GPU-hour, without electricity (assumed: 2)"
+    )
     usd_per_kwh: Annotated[Assumed, Meta(aliases=("electricity price",))] = Field(
         0.08, ge=0, le=100, description="price per kWh of electricity (assumed: 0.08)"
     )
-    payback_months: Annotated[
-        Number | None,
-        Meta(
-            aliases=(
-                "payback time",
-                "ROI",
-            )
-        ),
-    ] = Field(
+    payback_months: Annotated[Number | None, Meta(aliases=("payback time", "ROI"))] = Field(
         None,
         gt=0,
         description="time within which a mitigation must pay back its price (assumed: the length of the job; 12 "

@@ -42,67 +42,31 @@ class Mode(Section):
 
     says = "nodes lost at once and latencies by kind of failure"
 
-    name: Annotated[
-        Text,
-        Meta(
-            aliases=(
-                "failure mode",
-                "root cause",
-            )
-        ),
-    ] = Field(description="name of the failure mode, e.g. Faulty GPU")
+    name: Annotated[Text, Meta(aliases=("failure mode", "root cause"))] = Field(
+        description="name of the failure mode, e.g. Faulty GPU"
+    )
     category: Text = Field("other", description="category of the failure mode, e.g. hardware")
     n_events: Number | None = Field(None, ge=0, description="failures of this mode among failures.n_events")
     share: Number | None = Field(None, ge=0, le=1, description="fraction of all failures, instead of n_events")
-    factor: Annotated[
-        Factor,
-        Meta(
-            aliases=(
-                "rate multiplier",
-                "ECC errors",
-            )
-        ),
-    ] = Field(1.0, ge=0, description="multiplies the rate of this mode; the rates of the others stay")
-    detection_min: Annotated[
-        Number | None,
-        Meta(
-            aliases=(
-                "NCCL timeout",
-                "watchdog timeout",
-                "timeout",
-            )
-        ),
-    ] = Field(None, ge=0, description="detection time of this mode, if different")
+    factor: Annotated[Factor, Meta(aliases=("rate multiplier", "ECC errors"))] = Field(
+        1.0, ge=0, description="multiplies the rate of this mode; the rates of the others stay"
+    )
+    detection_min: Annotated[Number | None, Meta(aliases=("NCCL timeout", "watchdog timeout", "timeout"))] = Field(
+        None, ge=0, description="detection time of this mode, if different"
+    )
     restart_min: Annotated[Number | None, Meta(aliases=("MTTR",))] = Field(
         None, ge=0, description="restart time of this mode, if different"
     )
     n_lost_nodes: Annotated[Count, Meta(idle=NEVER, aliases=("correlated failures",))] = Field(
         1, ge=0, description="nodes whose memory is lost at once; relevant for tiers with copies (assumed: 1)"
     )
-    latency_h: Annotated[
-        Number | None,
-        Meta(
-            aliases=(
-                "SDC",
-                "silent data corruption",
-                "detection latency",
-            )
-        ),
-    ] = Field(None, ge=0, description="silent failures: mean time from corruption to detection")
+    latency_h: Annotated[Number | None, Meta(aliases=("SDC", "silent data corruption", "detection latency"))] = Field(
+        None, ge=0, description="silent failures: mean time from corruption to detection"
+    )
     latency_cv: Spread = Field(
         0.0, description="coefficient of variation of latency_h, log-normal; 0: always the mean (assumed: 0)"
     )
-    n_out_nodes: Annotated[
-        Count,
-        Meta(
-            idle=NEVER,
-            aliases=(
-                "blast radius",
-                "switch failure",
-                "rack failure",
-            ),
-        ),
-    ] = Field(
+    n_out_nodes: Annotated[Count, Meta(idle=NEVER, aliases=("blast radius", "switch failure", "rack failure"))] = Field(
         1,
         ge=0,
         description="nodes that leave the job for repair: 0 restarts in place, more than 1 is a rack or a switch; "
@@ -123,13 +87,7 @@ class Mode(Section):
     )
     heat_energy_ev: Annotated[
         Number,
-        Meta(
-            idle=With("heat_share"),
-            aliases=(
-                "activation energy",
-                "Arrhenius",
-            ),
-        ),
+        Meta(idle=With("heat_share"), aliases=("activation energy", "Arrhenius")),
     ] = Field(0.7, ge=0, le=3, description="activation energy of these failures in the Arrhenius model (assumed: 0.7)")
 
     @property
@@ -169,15 +127,7 @@ class Lifetime(Section):
 
     says = "lifetimes of the nodes"
 
-    shape: Annotated[
-        Number,
-        Meta(
-            aliases=(
-                "Weibull",
-                "wear-out",
-            )
-        ),
-    ] = Field(
+    shape: Annotated[Number, Meta(aliases=("Weibull", "wear-out"))] = Field(
         ge=0.2,
         le=5,
         description="Weibull shape: below 1 most failures come early, above 1 late; 1 is exponential (memoryless)",
@@ -207,10 +157,7 @@ class Failures(Section):
         Meta(
             says="number of failures",
             voids=(*_instead(*_COUNT), _CONVERSION),
-            aliases=(
-                "failure count",
-                "interruptions",
-            ),
+            aliases=("failure count", "interruptions"),
         ),
     ] = Field(None, ge=0, description="number of failures observed")
     node_days: Annotated[
@@ -218,14 +165,7 @@ class Failures(Section):
     ] = Field(None, gt=0, description="node-days over which n_events was counted")
     rate_per_1000_node_days: Annotated[
         LessIsBetter | None,
-        Meta(
-            says="failure rate",
-            voids=_instead(RATE),
-            aliases=(
-                "failure rate",
-                "AFR",
-            ),
-        ),
+        Meta(says="failure rate", voids=_instead(RATE), aliases=("failure rate", "AFR")),
     ] = Field(None, ge=0, description="failure rate, instead of a count")
     rate_gamma: Gamma | None = Field(None, description="uncertainty of a given rate, as a gamma distribution")
     job_mttf_h: Annotated[
@@ -233,12 +173,7 @@ class Failures(Section):
         Meta(
             says="time to failure",
             voids=(*_instead(MEANS[0]), _CONVERSION, "failures.observed_nodes"),
-            aliases=(
-                "MTBF",
-                "MTTF",
-                "mean time between failures",
-                "mean time to failure",
-            ),
+            aliases=("MTBF", "MTTF", "mean time between failures", "mean time to failure"),
         ),
     ] = Field(None, gt=0, description="mean time between failures of the job on observed_nodes, instead of a count")
     node_mttf_h: Annotated[
@@ -246,13 +181,7 @@ class Failures(Section):
         Meta(
             says="time to failure of a node",
             voids=(*_instead(MEANS[1]), _CONVERSION),
-            aliases=(
-                "MTBF",
-                "MTTF",
-                "mean time between failures",
-                "mean time to failure",
-                "spot instance lifetime",
-            ),
+            aliases=("MTBF", "MTTF", "mean time between failures", "mean time to failure", "spot instance lifetime"),
         ),
     ] = Field(None, gt=0, description="mean time between failures of one node, instead of a count")
     gpu_mttf_h: Annotated[
@@ -260,12 +189,7 @@ class Failures(Section):
         Meta(
             says="time to failure of a GPU",
             voids=(*_instead(MEANS[2]), _CONVERSION),
-            aliases=(
-                "MTBF",
-                "MTTF",
-                "mean time between failures",
-                "mean time to failure",
-            ),
+            aliases=("MTBF", "MTTF", "mean time between failures", "mean time to failure"),
         ),
     ] = Field(
         None, gt=0, description="mean time between failures of one GPU and its share of the node, instead of a count"
@@ -285,29 +209,16 @@ class Failures(Section):
         "original scenario if rate_clock is wall",
     )
     observed_nodes: Annotated[
-        Count | None,
-        Meta(
-            says="nodes observed",
-            aliases=(
-                "scaling the failure rate",
-                "observed cluster size",
-            ),
-        ),
+        Count | None, Meta(says="nodes observed", aliases=("scaling the failure rate", "observed cluster size"))
     ] = Field(
         None,
         gt=0,
         description="nodes of the job on which failures and recovery were observed (assumed: those of the cluster "
         "before any change of its size)",
     )
-    modes: Annotated[
-        tuple[Mode, ...],
-        Meta(
-            aliases=(
-                "failure causes",
-                "root causes",
-            )
-        ),
-    ] = Field((), description="failure modes; the remaining failures form a mode named other")
+    modes: Annotated[tuple[Mode, ...], Meta(aliases=("failure causes", "root causes"))] = Field(
+        (), description="failure modes; the remaining failures form a mode named other"
+    )
     burn_in: BurnIn | None = Field(None, description=BurnIn.__doc__)
     lifetime: Lifetime | None = Field(None, description=Lifetime.__doc__)
     lemons: Lemons | None = Field(None, description=Lemons.__doc__)

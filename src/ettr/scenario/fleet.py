@@ -14,15 +14,9 @@ class Lemons(Section):
 
     says = "nodes that fail more often than others"
 
-    share: Annotated[
-        Number,
-        Meta(
-            aliases=(
-                "lemon nodes",
-                "bad nodes",
-            )
-        ),
-    ] = Field(gt=0, lt=1, description="fraction of nodes that are lemons")
+    share: Annotated[Number, Meta(aliases=("lemon nodes", "bad nodes"))] = Field(
+        gt=0, lt=1, description="fraction of nodes that are lemons"
+    )
     factor: Annotated[Number, Meta(aliases=("lemon nodes",))] = Field(
         ge=1, description="failure rate of a lemon relative to a normal node"
     )
@@ -56,46 +50,19 @@ class Spares(Section):
         Meta(
             better="more",
             says="number of spares",
-            aliases=(
-                "hot spare",
-                "warm spare",
-                "standby nodes",
-                "spare pool",
-                "buffer nodes",
-            ),
+            aliases=("hot spare", "warm spare", "standby nodes", "spare pool", "buffer nodes"),
         ),
     ] = Field(ge=0, description="hot spares: nodes that replace a failed node at once")
-    n_preemptible: Annotated[
-        Count,
-        Meta(
-            idle=0,
-            aliases=(
-                "preemptible",
-                "preemption",
-                "spot",
-            ),
-        ),
-    ] = Field(0, ge=0, description="nodes busy with other work that can be preempted")
+    n_preemptible: Annotated[Count, Meta(idle=0, aliases=("preemptible", "preemption", "spot"))] = Field(
+        0, ge=0, description="nodes busy with other work that can be preempted"
+    )
     preempt_min: Annotated[
         Number,
-        Meta(
-            idle=With("n_preemptible"),
-            aliases=(
-                "preemption",
-                "preemptible",
-            ),
-        ),
+        Meta(idle=With("n_preemptible"), aliases=("preemption", "preemptible")),
     ] = Field(0.0, ge=0, description="time until a preempted node is free")
-    n_idle: Annotated[
-        Count,
-        Meta(
-            idle=0,
-            aliases=(
-                "cold spare",
-                "free nodes",
-            ),
-        ),
-    ] = Field(0, ge=0, description="unused nodes of the cluster, which the scheduler must find first")
+    n_idle: Annotated[Count, Meta(idle=0, aliases=("cold spare", "free nodes"))] = Field(
+        0, ge=0, description="unused nodes of the cluster, which the scheduler must find first"
+    )
     select_min: Annotated[Number, Meta(idle=With("n_idle"), aliases=("provisioning time",))] = Field(
         0.0, ge=0, description="time until an idle node is found and ready"
     )
@@ -113,39 +80,17 @@ class Repair(Section):
     says = "repair of nodes"
 
     automatic_h: Annotated[
-        Number | None,
-        Meta(
-            says="time of automatic repair",
-            aliases=(
-                "MTTR",
-                "auto-remediation",
-                "reboot",
-            ),
-        ),
+        Number | None, Meta(says="time of automatic repair", aliases=("MTTR", "auto-remediation", "reboot"))
     ] = Field(None, ge=0, description="mean time of automatic repair: reset, reboot, tests")
     automatic_success: Annotated[Share, Meta(idle=1.0)] = Field(
         1.0, description="fraction of nodes that automatic repair fixes"
     )
     manual_h: Annotated[
-        Number | None,
-        Meta(
-            says="time of repair by people",
-            aliases=(
-                "MTTR",
-                "time to repair",
-                "repair turnaround",
-            ),
-        ),
+        Number | None, Meta(says="time of repair by people", aliases=("MTTR", "time to repair", "repair turnaround"))
     ] = Field(None, ge=0, description="mean time of manual repair, without the wait for a technician")
-    replacement_h: Annotated[
-        Number | None,
-        Meta(
-            aliases=(
-                "RMA",
-                "lead time",
-            )
-        ),
-    ] = Field(None, ge=0, description="time until a replacement node arrives")
+    replacement_h: Annotated[Number | None, Meta(aliases=("RMA", "lead time"))] = Field(
+        None, ge=0, description="time until a replacement node arrives"
+    )
     cv: Spread = Field(0.0, description="coefficient of variation of repair times; 0: always the mean")
     distribution: Literal["lognormal", "gamma", "exponential"] = Field(
         "lognormal", description="distribution of repair times; lognormal and gamma use cv"
@@ -153,16 +98,9 @@ class Repair(Section):
     n_crew: Annotated[Count | None, Meta(aliases=("technicians",))] = Field(
         None, ge=1, description="nodes repaired manually at the same time; unlimited if not set"
     )
-    retire_after: Annotated[
-        Count | None,
-        Meta(
-            aliases=(
-                "repeat offender",
-                "node retirement",
-                "RMA",
-            )
-        ),
-    ] = Field(None, ge=1, description="replace a node that leaves the job this often within retire_window_days")
+    retire_after: Annotated[Count | None, Meta(aliases=("repeat offender", "node retirement", "RMA"))] = Field(
+        None, ge=1, description="replace a node that leaves the job this often within retire_window_days"
+    )
     retire_window_days: Annotated[Number | None, Meta(idle=With("retire_after"))] = Field(
         None, gt=0, description="wall-clock window for retire_after; without it, the whole life of the node"
     )
@@ -223,25 +161,12 @@ class Elastic(Section):
 
     says = "elastic training"
 
-    n_replicas: Annotated[
-        Count,
-        Meta(
-            aliases=(
-                "data parallelism",
-                "elastic training",
-                "DP size",
-            )
-        ),
-    ] = Field(ge=2, description="data-parallel replicas of the job, of equal size")
-    n_least: Annotated[
-        Count,
-        Meta(
-            aliases=(
-                "elastic training",
-                "minimum replicas",
-            )
-        ),
-    ] = Field(ge=1, description="minimum number of replicas with which the job continues")
+    n_replicas: Annotated[Count, Meta(aliases=("data parallelism", "elastic training", "DP size"))] = Field(
+        ge=2, description="data-parallel replicas of the job, of equal size"
+    )
+    n_least: Annotated[Count, Meta(aliases=("elastic training", "minimum replicas"))] = Field(
+        ge=1, description="minimum number of replicas with which the job continues"
+    )
 
     @model_validator(mode="after")
     def _no_more_than_all(self) -> Elastic:
@@ -255,26 +180,12 @@ class SlowNodes(Section):
 
     says = "slow nodes"
 
-    per_1000_node_days: Annotated[
-        Number,
-        Meta(
-            aliases=(
-                "straggler",
-                "stragglers",
-                "fail-slow",
-            )
-        ),
-    ] = Field(ge=0, description="rate at which nodes become slow, per node-days of training")
-    loss: Annotated[
-        Number,
-        Meta(
-            aliases=(
-                "straggler",
-                "stragglers",
-                "fail-slow",
-            )
-        ),
-    ] = Field(gt=0, lt=1, description="fraction of throughput lost while at least one node is slow")
+    per_1000_node_days: Annotated[Number, Meta(aliases=("straggler", "stragglers", "fail-slow"))] = Field(
+        ge=0, description="rate at which nodes become slow, per node-days of training"
+    )
+    loss: Annotated[Number, Meta(aliases=("straggler", "stragglers", "fail-slow"))] = Field(
+        gt=0, lt=1, description="fraction of throughput lost while at least one node is slow"
+    )
     detection_h: Annotated[Number, Meta(aliases=("straggler detection",))] = Field(
         gt=0, description="mean training time until a slow node is detected"
     )

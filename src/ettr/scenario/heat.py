@@ -33,15 +33,9 @@ class Heat(Section):
     part: Annotated[FileName, Meta(aliases=("GPU model",))] = Field(
         "h100", description="GPU type: a preset, or a file as `ettr telemetry` writes it"
     )
-    cooling: Annotated[
-        Text,
-        Meta(
-            aliases=(
-                "liquid cooling",
-                "air cooling",
-            )
-        ),
-    ] = Field("air_economiser", description="type of cooling plant, a row of the cooling table")
+    cooling: Annotated[Text, Meta(aliases=("liquid cooling", "air cooling"))] = Field(
+        "air_economiser", description="type of cooling plant, a row of the cooling table"
+    )
     mean_c: Annotated[Number | None, Meta(aliases=("ambient temperature",))] = Field(
         None, ge=COLDEST_AIR_C, le=HOTTEST_AIR_C, description="outdoor temperature, daily mean; alternative to weather"
     )
@@ -54,15 +48,9 @@ class Heat(Section):
         description="first day of the run in the weather file, e.g. 06-15 or 2026-06-15; without it, the whole "
         "file is used",
     )
-    limit_w: Annotated[
-        Number | None,
-        Meta(
-            aliases=(
-                "power cap",
-                "power limit",
-            )
-        ),
-    ] = Field(None, gt=0, description="power limit set below the GPU's own")
+    limit_w: Annotated[Number | None, Meta(aliases=("power cap", "power limit"))] = Field(
+        None, gt=0, description="power limit set below the GPU's own"
+    )
     compute_share: Annotated[Share, Meta(idle=NEVER)] = Field(
         0.8, description="fraction of a step that scales with the GPU clock, at the reference (assumed: 0.8)"
     )

@@ -42,26 +42,11 @@ class Cluster(Section):
             plausible=Plausible(
                 8, 100_000, "salpekar2026fthsdp", "from one node to the largest published training job"
             ),
-            aliases=(
-                "cluster size",
-                "world size",
-                "accelerators",
-                "TPU",
-                "number of GPUs",
-            ),
+            aliases=("cluster size", "world size", "accelerators", "TPU", "number of GPUs"),
         ),
     ] = Field(gt=0, description="GPUs of the job, or other accelerators, such as TPU chips")
     gpus_per_node: Annotated[
-        Count,
-        Meta(
-            idle=NEVER,
-            says="GPUs per node",
-            aliases=(
-                "GPUs per server",
-                "chips per host",
-                "TPU",
-            ),
-        ),
+        Count, Meta(idle=NEVER, says="GPUs per node", aliases=("GPUs per server", "chips per host", "TPU"))
     ] = Field(
         8,
         gt=0,
@@ -100,11 +85,7 @@ class Job(Section):
         Meta(
             says="length of the work",
             voids=("job.tokens", *OF_TOKENS),
-            aliases=(
-                "training time",
-                "job length",
-                "ideal training time",
-            ),
+            aliases=("training time", "job length", "ideal training time"),
         ),
     ] = Field(
         None,
@@ -113,39 +94,17 @@ class Job(Section):
     )
     tokens: Annotated[
         Number | None,
-        Meta(
-            says="tokens to train on",
-            voids=("job.productive_h",),
-            aliases=(
-                "token budget",
-                "dataset size",
-            ),
-        ),
+        Meta(says="tokens to train on", voids=("job.productive_h",), aliases=("token budget", "dataset size")),
     ] = Field(
         None,
         gt=0,
         description="training tokens, instead of productive_h, which then follows from model and cluster size",
     )
-    include_start: Annotated[
-        bool,
-        Meta(
-            says="start-up included",
-            aliases=(
-                "start-up",
-                "cold start",
-            ),
-        ),
-    ] = Field(True, description="count the first queue and start-up; false gives the steady state")
+    include_start: Annotated[bool, Meta(says="start-up included", aliases=("start-up", "cold start"))] = Field(
+        True, description="count the first queue and start-up; false gives the steady state"
+    )
     throughput_factor: Annotated[
-        Factor,
-        Meta(
-            says="speed of training",
-            aliases=(
-                "throughput",
-                "slowdown",
-                "relative speed",
-            ),
-        ),
+        Factor, Meta(says="speed of training", aliases=("throughput", "slowdown", "relative speed"))
     ] = Field(
         1.0, gt=0, le=1, description="training speed relative to full speed, e.g. lower if GPUs throttle (assumed: 1)"
     )
@@ -174,14 +133,7 @@ class Recovery(Section):
                 "deng2025minder, pytorch2026timeouts",
                 "from metric-based fault detection to the timeout that ends a hang",
             ),
-            aliases=(
-                "failure detection",
-                "MTTD",
-                "NCCL timeout",
-                "watchdog timeout",
-                "timeout",
-                "hang detection",
-            ),
+            aliases=("failure detection", "MTTD", "NCCL timeout", "watchdog timeout", "timeout", "hang detection"),
         ),
     ] = Field(5.0, ge=0, description="time from a failure until it is detected (assumed: 5)")
     queue_min: Annotated[
@@ -193,11 +145,7 @@ class Recovery(Section):
             plausible=Plausible(
                 0.0, 3.0, "pattabiraman2026airesim", "time of a scheduler to find a host, if none is held ready"
             ),
-            aliases=(
-                "queue time",
-                "scheduling delay",
-                "requeue",
-            ),
+            aliases=("queue time", "scheduling delay", "requeue"),
         ),
     ] = Field(0.0, ge=0, description="wait for the scheduler, at the start and after each failure")
     restart_min: Annotated[
@@ -212,12 +160,7 @@ class Recovery(Section):
                 "flashrecovery2025, kokolis2025",
                 "from checkpoint-free recovery to the slowest restarts of Meta's clusters",
             ),
-            aliases=(
-                "MTTR",
-                "recovery time",
-                "time to restart",
-                "restart overhead",
-            ),
+            aliases=("MTTR", "recovery time", "time to restart", "restart overhead"),
         ),
     ] = Field(
         10.0, ge=0, description="time to restart: initialize, load the checkpoint and resume training (assumed: 10)"
@@ -235,12 +178,7 @@ class Recovery(Section):
                 "flashrecovery2025, salpekar2026fthsdp",
                 "from a recovery time independent of size to cold starts on 16,000 to 98,000 GPUs",
             ),
-            aliases=(
-                "NCCL initialization",
-                "NCCL init",
-                "start-up scaling",
-                "rendezvous",
-            ),
+            aliases=("NCCL initialization", "NCCL init", "start-up scaling", "rendezvous"),
         ),
     ] = Field(
         2.5,
@@ -256,11 +194,7 @@ class Recovery(Section):
             says="waits for a person",
             amount="the failures that need a person",
             plausible=Plausible(0.0, 0.1, "jiang2024megascale", "software handled more than 90% of faults"),
-            aliases=(
-                "manual intervention",
-                "on-call",
-                "operator",
-            ),
+            aliases=("manual intervention", "on-call", "operator"),
         ),
     ] = Field(0.0, description="fraction of recoveries that wait for a person (assumed: 0)")
     person_min: Annotated[
@@ -271,10 +205,7 @@ class Recovery(Section):
             says="waits for a person",
             amount="the wait for a person",
             plausible=Plausible(0.0, 116.0, "zeng2022glm", "mean of the stops in a training log, restart included"),
-            aliases=(
-                "on-call response",
-                "manual intervention",
-            ),
+            aliases=("on-call response", "manual intervention"),
         ),
     ] = Field(0.0, ge=0, description="mean wait for a person, exponentially distributed (assumed: 0)")
     exposed: Annotated[bool, Meta(idle=True, says="failures in restarts", aliases=("failure during restart",))] = Field(
@@ -282,14 +213,7 @@ class Recovery(Section):
     )
     false_alarms_per_day: Annotated[
         Addition,
-        Meta(
-            says="false alarms of timeouts",
-            aliases=(
-                "false positives",
-                "spurious timeouts",
-                "false alarms",
-            ),
-        ),
+        Meta(says="false alarms of timeouts", aliases=("false positives", "spurious timeouts", "false alarms")),
     ] = Field(0.0, ge=0, description="healthy jobs killed by a timeout, per exposed day (assumed: 0)")
 
 
@@ -302,12 +226,7 @@ class Measured(Section):
         Number | None,
         Meta(
             voids=("measured.ettr_above", "measured.ettr_below", "measured.n_gpus"),
-            aliases=(
-                "goodput",
-                "ETTR",
-                "effective training time ratio",
-                "measured ETTR",
-            ),
+            aliases=("goodput", "ETTR", "effective training time ratio", "measured ETTR"),
         ),
     ] = Field(None, gt=0, lt=1, description="measured ETTR of the run, from its own records")
     ettr_above: Annotated[Number | None, Meta(aliases=("goodput",))] = Field(
@@ -341,24 +260,10 @@ class Maintenance(Section):
         Meta(says="maintenance requests", amount="the maintenance stops", aliases=("planned maintenance",)),
     ] = Field(ge=0, description="maintenance requests per day (wall clock)")
     duration_min: Annotated[
-        LessIsBetter,
-        Meta(
-            says="length of a maintenance stop",
-            aliases=(
-                "maintenance window",
-                "downtime",
-            ),
-        ),
+        LessIsBetter, Meta(says="length of a maintenance stop", aliases=("maintenance window", "downtime"))
     ] = Field(ge=0, description="duration of one maintenance stop, without the restart")
     rolling_nodes: Annotated[
-        Count | None,
-        Meta(
-            says="nodes served at a time",
-            aliases=(
-                "rolling maintenance",
-                "maintenance train",
-            ),
-        ),
+        Count | None, Meta(says="nodes served at a time", aliases=("rolling maintenance", "maintenance train"))
     ] = Field(
         None,
         ge=1,
@@ -379,14 +284,7 @@ class Prediction(Section):
     )
     lead_s: Annotated[
         MoreIsBetter,
-        Meta(
-            says="lead of predictions",
-            aliases=(
-                "lead time",
-                "spot preemption notice",
-                "termination notice",
-            ),
-        ),
+        Meta(says="lead of predictions", aliases=("lead time", "spot preemption notice", "termination notice")),
     ] = Field(ge=0, description="lead time from the warning to the failure; useful only if longer than action_s")
     action_s: Annotated[LessIsBetter, Meta(says="action on a prediction", aliases=("proactive checkpoint",))] = Field(
         ge=0, description="time that training stops to write a durable checkpoint after a warning"

@@ -37,15 +37,7 @@ class Model(Section):
 
     n_parameters: Annotated[
         Number,
-        Meta(
-            says="number of parameters",
-            aliases=(
-                "model size",
-                "active parameters",
-                "MoE",
-                "mixture of experts",
-            ),
-        ),
+        Meta(says="number of parameters", aliases=("model size", "active parameters", "MoE", "mixture of experts")),
     ] = Field(
         ge=1,
         description="number of parameters; a mixture of experts (MoE) is not modelled: enter a dense model with "
@@ -54,46 +46,21 @@ class Model(Section):
     n_layers: Annotated[Count | None, Meta(says="shape of the model", aliases=("depth",))] = Field(
         None, ge=1, description="number of layers (assumed: hidden size / layers = 128)"
     )
-    hidden: Annotated[
-        Number | None,
-        Meta(
-            says="shape of the model",
-            aliases=(
-                "d_model",
-                "width",
-                "hidden size",
-            ),
-        ),
-    ] = Field(
-        None,
-        ge=1,
-        description="hidden size, which must agree with n_parameters (assumed: parameters = 12 x layers x hidden^2)",
+    hidden: Annotated[Number | None, Meta(says="shape of the model", aliases=("d_model", "width", "hidden size"))] = (
+        Field(
+            None,
+            ge=1,
+            description="hidden size, which must agree with n_parameters (assumed: parameters = 12 x layers x hidden^2)",
+        )
     )
-    kv_share: Annotated[
-        Assumed,
-        Meta(
-            says="shape of the model",
-            aliases=(
-                "GQA",
-                "grouped-query attention",
-            ),
-        ),
-    ] = Field(
+    kv_share: Annotated[Assumed, Meta(says="shape of the model", aliases=("GQA", "grouped-query attention"))] = Field(
         1.0,
         gt=0,
         le=1,
         description="key and value heads over query heads; below 1 for grouped-query attention (assumed: 1)",
     )
     sequence_tokens: Annotated[
-        Count,
-        Meta(
-            idle=NEVER,
-            says="length of a sequence",
-            aliases=(
-                "context length",
-                "sequence length",
-            ),
-        ),
+        Count, Meta(idle=NEVER, says="length of a sequence", aliases=("context length", "sequence length"))
     ] = Field(8192, ge=1, description="sequence length in tokens (assumed: 8192)")
     batch_tokens: Annotated[Assumed, Meta(says="batch", aliases=("global batch size",))] = Field(
         2**24, gt=0, description="global batch size in tokens per step, over all replicas (assumed: 16.8 million)"
@@ -146,47 +113,18 @@ class Parallelism(Section):
 
     says = "parallelism"
 
-    tensor: Annotated[
-        Count | None,
-        Meta(
-            aliases=(
-                "TP",
-                "tensor parallelism",
-            )
-        ),
-    ] = Field(None, ge=1, description="tensor parallelism: GPUs that share the matrices of a layer")
-    context: Annotated[
-        Count | None,
-        Meta(
-            aliases=(
-                "CP",
-                "context parallelism",
-            )
-        ),
-    ] = Field(
+    tensor: Annotated[Count | None, Meta(aliases=("TP", "tensor parallelism"))] = Field(
+        None, ge=1, description="tensor parallelism: GPUs that share the matrices of a layer"
+    )
+    context: Annotated[Count | None, Meta(aliases=("CP", "context parallelism"))] = Field(
         None,
         ge=1,
         description="context parallelism: GPUs that share a sequence (assumed: 1 up to 16,384 tokens per sequence)",
     )
-    pipeline: Annotated[
-        Count | None,
-        Meta(
-            aliases=(
-                "PP",
-                "pipeline parallelism",
-            )
-        ),
-    ] = Field(None, ge=1, description="pipeline parallelism: GPUs that share the layers")
-    sharded: Annotated[
-        bool | None,
-        Meta(
-            aliases=(
-                "FSDP",
-                "HSDP",
-                "ZeRO-3",
-            )
-        ),
-    ] = Field(
+    pipeline: Annotated[Count | None, Meta(aliases=("PP", "pipeline parallelism"))] = Field(
+        None, ge=1, description="pipeline parallelism: GPUs that share the layers"
+    )
+    sharded: Annotated[bool | None, Meta(aliases=("FSDP", "HSDP", "ZeRO-3"))] = Field(
         None, description="weights are sharded over replicas and gathered for each layer, as in FSDP, HSDP and ZeRO-3"
     )
 
@@ -207,27 +145,13 @@ class Interconnect(Section):
     says = "links between GPUs"
 
     across_gb_s: Annotated[
-        Bandwidth,
-        Meta(
-            aliases=(
-                "InfiniBand",
-                "RoCE",
-                "scale-out bandwidth",
-                "network bandwidth",
-            )
-        ),
+        Bandwidth, Meta(aliases=("InfiniBand", "RoCE", "scale-out bandwidth", "network bandwidth"))
     ] = Field(
         50.0, gt=0, description="bandwidth per GPU between nodes, in one direction (assumed: 50, a 400 Gb/s link)"
     )
-    pod_gpus: Annotated[
-        Count | None,
-        Meta(
-            aliases=(
-                "pod size",
-                "rail group",
-            )
-        ),
-    ] = Field(None, ge=1, description="GPUs per pod with full bisection bandwidth; without it, all GPUs")
+    pod_gpus: Annotated[Count | None, Meta(aliases=("pod size", "rail group"))] = Field(
+        None, ge=1, description="GPUs per pod with full bisection bandwidth; without it, all GPUs"
+    )
     oversubscription: Factor = Field(
         1.0, ge=1, description="bandwidth into the pod switches from below over that from above (assumed: 1)"
     )
@@ -295,15 +219,9 @@ class Synchronisation(Section):
 
     says = "synchronization"
 
-    every_steps: Annotated[
-        Factor,
-        Meta(
-            aliases=(
-                "local SGD",
-                "DiLoCo",
-            )
-        ),
-    ] = Field(1.0, ge=1, description="steps between two exchanges; above 1 is local SGD (assumed: 1)")
+    every_steps: Annotated[Factor, Meta(aliases=("local SGD", "DiLoCo"))] = Field(
+        1.0, ge=1, description="steps between two exchanges; above 1 is local SGD (assumed: 1)"
+    )
     compression_ratio: Annotated[Factor, Meta(aliases=("gradient compression",))] = Field(
         1.0, ge=1, description="uncompressed size of an exchange over its compressed size (assumed: 1)"
     )
