@@ -190,7 +190,7 @@ BAD_SET = {
     "cluster.gpus=8": "unknown field 'cluster.gpus'; did you mean 'cluster.n_gpus'?",
     "checkpoint.interval_min=-5": "checkpoint.interval_min must be >= 0.0001 min, got -5 (checkpoint.interval_min=-5)",
     "checkpoint.interval_min=ten": "checkpoint.interval_min must be a number of minutes, or one of best, young, daly,",
-    "name=A = B": "name holds characters that are not allowed, got 'A = B'",  # read whole
+    "name=A = B": "name has characters that are not allowed, got 'A = B'",  # read whole
     "cluster.n_gpus=": "cluster.n_gpus is missing [GPUs]: GPUs of the job",
     "checkpoint.stall_s=1:30": "checkpoint.stall_s must be a number of seconds, got '1:30'",
     "cluster.n_gpus=.nan": "cluster.n_gpus must be finite, got nan",

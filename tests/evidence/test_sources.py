@@ -68,7 +68,7 @@ def test_what_is_not_understood_is_refused_with_its_line(text, line):
 
 
 def test_a_command_that_is_not_known_is_refused():
-    with pytest.raises(DataError, match=re.escape(r"'on \\frac{1}{2}' holds a command of LaTeX")):
+    with pytest.raises(DataError, match=re.escape(r"'on \\frac{1}{2}' has an unsupported LaTeX command")):
         sources.plain(r"on \frac{1}{2}")
 
 

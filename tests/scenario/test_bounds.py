@@ -125,7 +125,7 @@ def bound_holds(run: Scenario, path: str, rule: str) -> None:
     words = f"must be {rule}{unit}, got"
     assert refusal(run.override, {path: bad}).endswith(f"{name} {words} {bad} ({path}={bad})")
     assert refusal(Scenario.check_values, path, [bad]) == f"{path} {words} {bad:g}"
-    assert f"{name} must be a number, got True" in refusal(run.override, {path: True})
+    assert f"{name} must be a number, got true" in refusal(run.override, {path: True})
     if WHOLE.fullmatch(name):
         assert f"{name} must be a whole number" in refusal(run.override, {path: 1.5})
 

@@ -254,14 +254,14 @@ def test_failures_are_given_in_exactly_one_way(failures):
 )
 def test_names_that_are_paths_or_markup_are_refused(name):
     message = refused(changed("name: plain", f'name: "{name}"'))
-    assert message.startswith("name holds characters that are not allowed, got ")
+    assert message.startswith("name has characters")
     assert message.endswith("a name has a-z, 0-9, dot, dash and underscore, and at most 64 of them (mine.yml)")
 
 
 @pytest.mark.parametrize("title", ["a\\nb", "a\\x1b[31m", "a\\u2028b"])
 def test_titles_of_more_than_a_line_or_of_what_is_not_printed_are_refused(title):
     message = refused(changed("A plain run", f'"{title}"'))
-    assert message.startswith("title holds characters that are not allowed, got ")
+    assert message.startswith("title has characters")
     assert message.endswith("; a title is one line of characters that can be printed (mine.yml)")
 
 

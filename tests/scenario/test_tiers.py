@@ -137,7 +137,7 @@ def test_shares_are_compared_mode_by_mode_at_as_many_sizes_as_modes(tiered):
 
 
 def test_a_share_in_an_array_may_not_fall_below_the_faster_tier(tiered):
-    message = refusal(tiered.survival, given={"disk 1.5": np.array([1.0, 0.999])})
+    message = refusal(tiered.survival, replaced={"disk 1.5": np.array([1.0, 0.999])})
     assert re.search(r"'disk 1.5' must survive >= 1, the share of 'peer memory' .* got 0.999$", message)
 
 

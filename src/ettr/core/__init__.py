@@ -1,1 +1,1 @@
-"""What every other room uses: errors, results, and where a formula holds."""
+"""Shared by all other subpackages: errors, units, results, reports and the validity of formulas."""

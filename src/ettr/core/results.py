@@ -300,6 +300,6 @@ class FailureLog(Answer):
         for row in self.ledger.itertuples():
             sections.append(Note(f"{count(row.n)} {row.action}: {row.reason}"))
         sections += [Note(note, dim=True) for note in self.notes]
-        shown = self.failures[list(LOG_COLUMNS[:-1])].head(_FIRST_EVENTS)
-        cells = shown.astype(object).where(shown.notna(), "").astype(str)
-        return [*sections, Table(tuple(shown.columns), cells.to_numpy().tolist(), words=tuple(shown.columns))]
+        first = self.failures[list(LOG_COLUMNS[:-1])].head(_FIRST_EVENTS)
+        cells = first.astype(object).where(first.notna(), "").astype(str)
+        return [*sections, Table(tuple(first.columns), cells.to_numpy().tolist(), words=tuple(first.columns))]

@@ -192,7 +192,7 @@ def inline(value: Any) -> str:
         return f"[{', '.join(map(inline, value))}]"
     if isinstance(value, bool) or value is None:
         return {True: "true", False: "false", None: "null"}[value]
-    return f"{value:.12g}" if isinstance(value, float) else str(value)
+    return min(f"{value:.12g}", repr(value), key=len) if isinstance(value, float) else str(value)
 
 
 def text_of(path: str | os.PathLike[str], kind: str) -> str:

@@ -78,11 +78,11 @@ def plain(latex: str) -> str:
     >>> plain(r"{Fr{\'e}d{\'e}ric} on \emph{Llama} \& others")
     'Frédéric on Llama & others'
     """
-    text = _ACCENT.sub(lambda found: unicodedata.normalize("NFC", found[2] + _ACCENTS[found[1].strip()]), latex)
+    text = _ACCENT.sub(lambda match: unicodedata.normalize("NFC", match[2] + _ACCENTS[match[1].strip()]), latex)
     text = _COMMAND.sub(r"\1", text)
     text = _SIGN.sub(r"\1", text).translate(_BRACES).replace("``", "“").replace("''", "”")
     if "\\" in text:
-        raise DataError(f"{latex!r} holds a command of LaTeX that is not known here")
+        raise DataError(f"{latex!r} has an unsupported LaTeX command")
     return " ".join(text.split())
 
 
@@ -107,10 +107,10 @@ def _named(name: str) -> tuple[str, str]:
         return "et al.", "et al."
     if name.startswith("{") and name.endswith("}"):
         return plain(name), plain(name)
-    family, comma, given = name.partition(", ")
-    if not comma or "," in given:
+    family, comma, first = name.partition(", ")
+    if not comma or "," in first:
         raise DataError(f"the author {name!r} must be written as Family, Given, or in braces")
-    return plain(f"{given} {family}"), plain(family)
+    return plain(f"{first} {family}"), plain(family)
 
 
 def bibliography(folder: Path = DATA) -> pd.DataFrame:

@@ -255,12 +255,12 @@ def catalogue(path: str | Path | None = None) -> Catalogue:
     'Lemon-node removal'
     """
     if path is None:
-        return _own()
+        return _published()
     return _parsed(text_of(path, "catalogue"), str(path))
 
 
 @functools.lru_cache(maxsize=1)
-def _own() -> Catalogue:
+def _published() -> Catalogue:
     return _parsed(evidence.mitigations_text(), _PLACE)
 
 

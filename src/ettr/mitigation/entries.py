@@ -14,7 +14,7 @@ from ettr.scenario.paths import field_at, list_of
 
 Id = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$")]
 Place = Annotated[str, Field(pattern=PLAIN_TEXT.replace("[\\w .", "[\\w .*"), max_length=200)]
-Places = Annotated[tuple[Text, ...], BeforeValidator(lambda given: (given,) if isinstance(given, str) else given)]
+Places = Annotated[tuple[Text, ...], BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)]
 Words = Annotated[str, Field(min_length=1, max_length=600)]
 Operation = Literal["set", "scale", "add", "cap", "floor"]
 Quantity = Literal["nodes", "replicas", "observed_gpus", "stall_s", "rated_w", "pool"]

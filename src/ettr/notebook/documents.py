@@ -87,7 +87,7 @@ def read(path: str | os.PathLike[str]) -> Any:
         import nbformat
     path = Path(path)
     if not path.is_file():
-        raise InputError(f"notebook {shown(path)} does not exist")
+        raise InputError(f"notebook {path_in_messages(path)} does not exist")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # old notebooks have cells without ids
@@ -96,7 +96,7 @@ def read(path: str | os.PathLike[str]) -> Any:
         return read
     except Exception as error:
         first = (str(error).splitlines() or [type(error).__name__])[0][:200]
-        raise InputError(f"{shown(path)} is not a readable notebook: {first}") from error
+        raise InputError(f"{path_in_messages(path)} is not a readable notebook: {first}") from error
 
 
 def _refuse_odd_cells(cells: Any) -> None:
@@ -122,7 +122,7 @@ def written_ids(path: str | os.PathLike[str]) -> list[str] | None:
     return None if cells is None else [cell.get("id", "") for cell in cells]
 
 
-def shown(path: str | os.PathLike[str]) -> str:
+def path_in_messages(path: str | os.PathLike[str]) -> str:
     """Return a path for messages, relative to the working folder if it is inside it."""
     path = Path(path)
     return os.path.relpath(path) if path.is_absolute() and path.is_relative_to(Path.cwd()) else str(path)
@@ -173,7 +173,7 @@ def declared_parameters(path: str | os.PathLike[str]) -> tuple[Parameter, ...]:
     'scenario'
     """
     cell = _parameters_cell(read(path), path)
-    return () if cell is None else tuple(_declarations(cell.source, shown(path)))
+    return () if cell is None else tuple(_declarations(cell.source, path_in_messages(path)))
 
 
 def fitted(declared: Sequence[Parameter], parameters: Mapping[str, Any], place: str) -> dict[str, Any]:
@@ -212,7 +212,7 @@ def _parameters_cell(notebook: Any, path: str | os.PathLike[str]) -> Any:
     """Cell tagged ``parameters``; None if there is none."""
     cells = [cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", [])]
     if len(cells) > 1:
-        raise InputError(f"{shown(path)} must have at most one cell tagged 'parameters', got {len(cells)}")
+        raise InputError(f"{path_in_messages(path)} must have at most one cell tagged 'parameters', got {len(cells)}")
     return cells[0] if cells else None
 
 

@@ -24,7 +24,7 @@ from typing import Any
 from ettr.core import durable, extras
 from ettr.core.errors import InputError, NotebookFailed
 from ettr.notebook import engine
-from ettr.notebook.documents import declared_parameters, fitted, read, repository_root, shown
+from ettr.notebook.documents import declared_parameters, fitted, path_in_messages, read, repository_root
 from ettr.notebook.recording import recorded
 
 RECORD = "ettr"  # key of the notebook's metadata for the record of a run
@@ -86,9 +86,9 @@ def run(
         If a cell raises, the run takes longer than `timeout_s`, or the kernel dies.
     """
     notebook, out = Path(notebook).resolve(), Path(out).resolve()
-    values = fitted(declared_parameters(notebook), parameters or {}, shown(notebook))
+    values = fitted(declared_parameters(notebook), parameters or {}, path_in_messages(notebook))
     if out == notebook:
-        raise InputError(f"out must differ from the notebook, got {shown(notebook)} for both")
+        raise InputError(f"out must differ from the notebook, got {path_in_messages(notebook)} for both")
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -107,7 +107,7 @@ def run(
     finally:
         part.unlink(missing_ok=True)
     if stop:
-        raise NotebookFailed(stop_message(shown(notebook), stop))
+        raise NotebookFailed(stop_message(path_in_messages(notebook), stop))
     failed.unlink(missing_ok=True)
     return Run(out, duration_s, MappingProxyType(values))
 

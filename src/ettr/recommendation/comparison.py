@@ -132,8 +132,8 @@ class Comparison(Answer):
             effect size (5th to 95th percentile). Where the analytical model does not cover a mitigation they are the
             95% CI of the simulated mean, and ``only_simulated`` is true.
         """
-        shown = [*self.published["id"].head(MOST_RANKED), *self.assumed["id"].head(MOST_ASSUMED)]
-        rows = [(name, *self._range_of(name)) for name in shown]
+        ids = [*self.published["id"].head(MOST_RANKED), *self.assumed["id"].head(MOST_ASSUMED)]
+        rows = [(name, *self._range_of(name)) for name in ids]
         return pd.DataFrame(rows, columns=["id", "low", "high", "only_simulated"])
 
     def _range_of(self, name: str) -> tuple[float, float, bool]:
@@ -280,30 +280,30 @@ def _ranking(answer: Comparison) -> Report:
     ):
         if rows.empty:
             continue
-        shown = rows.head(most)
-        sections += [Headline(title), _table(answer, shown)]
+        top = rows.head(most)
+        sections += [Headline(title), _table(answer, top)]
         if answer.measure == "usd" and not (rows["usd_gain"] > 0).any():
             sections.append(Note("Each of these costs more than it saves."))
-        if len(rows) > len(shown):
-            sections.append(Note(f"{len(rows) - len(shown)} more save less (see --json).", dim=True))
+        if len(rows) > len(top):
+            sections.append(Note(f"{len(rows) - len(top)} more save less (see --json).", dim=True))
     return sections
 
 
-def _table(answer: Comparison, shown: pd.DataFrame) -> Table:
+def _table(answer: Comparison, rows_shown: pd.DataFrame) -> Table:
     """Return mitigations with their gains, and the range of the gain that they are ranked by."""
     columns = _columns(answer)
     ends = {row.id: row for row in answer.ranges.itertuples()}
-    titles, rows = [], [[title] for title in shown["title"]]
+    titles, rows = [], [[title] for title in rows_shown["title"]]
     for name, (title, factor, decimals) in columns.items():
         scale = _scale(answer, name, factor)
         titles.append(title)
-        for cells, gained in zip(rows, shown[f"{name}_gain"], strict=True):
+        for cells, gained in zip(rows, rows_shown[f"{name}_gain"], strict=True):
             cells.append(_digits(scale * gained, decimals))
         if name == answer.measure:
             titles.append("plausible range")
-            for cells, name_of_row in zip(rows, shown["id"], strict=True):
+            for cells, name_of_row in zip(rows, rows_shown["id"], strict=True):
                 cells.append(_range(ends[name_of_row], scale, decimals))
-    for cells, price, effect in zip(rows, shown["own_usd"], shown["effect"], strict=True):
+    for cells, price, effect in zip(rows, rows_shown["own_usd"], rows_shown["effect"], strict=True):
         cells += [_digits(columns["usd"][1] * price, 0), effect]
     return Table(("mitigation", *titles, "price", "effect size"), rows, words=("effect size",))
 
@@ -362,10 +362,10 @@ def _worths(answer: Comparison, in_place: pd.DataFrame) -> str:
 def _footnotes(answer: Comparison) -> Report:
     """Return how to read the ranges, and the assumed fields."""
     notes = []
-    shown = len(answer.published) + len(answer.assumed)
-    if shown:
+    n_ranked = len(answer.published) + len(answer.assumed)
+    if n_ranked:
         notes.append(_of_ranges(answer))
-    if shown and answer.measure == "ettr":
+    if n_ranked and answer.measure == "ettr":
         notes.append("The ETTR counts slower training as fully productive; the days do not.")
     if answer.completed.assumptions:
         paths = _sections(answer.completed.assumed)

@@ -107,17 +107,17 @@ class Store(Section):
         MoreIsBetter | None, Meta(amount="a node's bandwidth", aliases=("NIC bandwidth", "per-node bandwidth"))
     ] = Field(None, gt=0, description="maximum bandwidth of one node; without it, only the store limits the transfer")
 
-    def write_h(self, n_nodes: Any, given: Mapping[str, Any] | None = None) -> Any:
-        """Return the time to write one checkpoint from ``n_nodes`` nodes; ``given`` overrides fields. [h]"""
-        of = {**self.model_dump(), **(given or {})}
+    def write_h(self, n_nodes: Any, overrides: Mapping[str, Any] | None = None) -> Any:
+        """Return the time to write one checkpoint from ``n_nodes`` nodes; ``overrides`` replaces fields. [h]"""
+        of = {**self.model_dump(), **(overrides or {})}
         size = checkpoint_bytes(
             of["n_parameters"], of["bytes_per_parameter"], of["changed_share"], of["compression_ratio"]
         )
         return transfer_h(size, of["write_gb_s"], n_nodes, self._node_limit(of))
 
-    def load_h(self, n_nodes: Any, given: Mapping[str, Any] | None = None) -> Any:
+    def load_h(self, n_nodes: Any, overrides: Mapping[str, Any] | None = None) -> Any:
         """Return the time to load the whole state to ``n_nodes`` nodes; 0 without ``read_gb_s``. [h]"""
-        of = {**self.model_dump(), **(given or {})}
+        of = {**self.model_dump(), **(overrides or {})}
         if of["read_gb_s"] is None:
             return 0.0
         size = checkpoint_bytes(of["n_parameters"], of["bytes_per_parameter"], 1.0, of["compression_ratio"])

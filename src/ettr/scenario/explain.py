@@ -40,41 +40,41 @@ def explain(error: ValidationError, model: type[Section], place: str) -> list[st
     place : str
         File or override that the values came from.
     """
-    return [f"{_one(fault, model)} ({place})" for fault in error.errors()]
+    return [f"{_sentence(fault, model)} ({place})" for fault in error.errors()]
 
 
-def _one(fault: Any, model: type[Section]) -> str:
+def _sentence(fault: Any, model: type[Section]) -> str:
     path = ".".join(str(part) for part in fault["loc"])
-    name, given, kind, context = path.rpartition(".")[2], fault["input"], fault["type"], fault.get("ctx", {})
+    name, value, kind, context = path.rpartition(".")[2], fault["input"], fault["type"], fault.get("ctx", {})
     unit = f" {unit_of(name)}" if unit_of(name) else ""
-    value = cut(repr(given) if isinstance(given, str) else inline(given), _LONGEST)
+    quoted = cut(repr(value) if isinstance(value, str) else inline(value), _LONGEST)
     if kind in _BOUNDS:
         sign, limit = _BOUNDS[kind], next(context[key] for key in ("gt", "ge", "lt", "le") if key in context)
         if (sign, limit) == (">", 0):  # the unit's least number is the bound
             sign, limit = _lower_bound(fault["loc"], model)
-        return f"{path} must be {sign} {limit:g}{unit}, got {cut(inline(given), _LONGEST)}"
+        return f"{path} must be {sign} {limit:g}{unit}, got {cut(inline(value), _LONGEST)}"
     if kind == "finite_number":
-        return f"{path} must be finite, got {cut(inline(given), _LONGEST)}"
+        return f"{path} must be finite, got {cut(inline(value), _LONGEST)}"
     if kind == "missing":
         return f"{path} is missing{_meaning(fault['loc'], model)}"
     if kind == "extra_forbidden":
         return _unknown(path, fault["loc"], model)
     if kind == "literal_error":
-        return f"{path} must be {context['expected']}, got {value}"
+        return f"{path} must be {context['expected']}, got {quoted}"
     if kind in ("string_pattern_mismatch", "string_too_long"):
-        return _bad_text(path, given, context)
+        return _bad_text(path, value, context)
     if kind == "invalid_key":
-        return f"{path}: a field's name must be text, got {value}"
+        return f"{path}: a field's name must be text, got {quoted}"
     if kind == "value_error":
-        return _own_rule(path, str(context["error"]), given, model)
+        return _own_rule(path, str(context["error"]), value, model)
     if kind.startswith(("int", "float")):
         whole = kind.startswith("int")
-        instead = advice(given, unit.strip(), whole=whole) if isinstance(given, str) else ""
-        return f"{path} must be {noun_of(unit.strip(), whole=whole)}, got {value}{': ' * bool(instead)}{instead}"
+        instead = advice(value, unit.strip(), whole=whole) if isinstance(value, str) else ""
+        return f"{path} must be {noun_of(unit.strip(), whole=whole)}, got {quoted}{': ' * bool(instead)}{instead}"
     for prefix, words in _KINDS.items():
         if kind.startswith(prefix):
-            return f"{path} must be {words}, got {value}"
-    return f"{path}: {fault['msg']}, got {value}"
+            return f"{path} must be {words}, got {quoted}"
+    return f"{path}: {fault['msg']}, got {quoted}"
 
 
 def _lower_bound(location: Any, model: type[Section]) -> tuple[str, float]:
@@ -84,18 +84,18 @@ def _lower_bound(location: Any, model: type[Section]) -> tuple[str, float]:
     return next((rule for rule in rules if rule[0].startswith(">")), (">", 0))
 
 
-def _bad_text(path: str, given: str, context: Any) -> str:
-    if not given.strip():
+def _bad_text(path: str, text: str, context: Any) -> str:
+    if not text.strip():
         return f"{path} must not be empty"
     if "max_length" in context:
-        return f"{path} must have at most {context['max_length']} characters, got {len(given)}"
-    return f"{path} holds characters that are not allowed, got {cut(repr(given), _LONGEST)}; {_pattern_in_words(path)}"
+        return f"{path} must have at most {context['max_length']} characters, got {len(text)}"
+    return f"{path} has characters that are not allowed, got {cut(repr(text), _LONGEST)}; {_pattern_in_words(path)}"
 
 
-def _own_rule(path: str, message: str, given: Any, model: type[Section]) -> str:
+def _own_rule(path: str, message: str, value: Any, model: type[Section]) -> str:
     """Join the message of a section's validator with the path of the section."""
     if message == "is not a number":
-        return f"{path} must be a number, got {inline(given)}"
+        return f"{path} must be a number, got {inline(value)}"
     if message.startswith("must be"):
         return f"{path} {message}"
     section = _section_at(path.split("."), model) if path else model

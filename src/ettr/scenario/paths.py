@@ -211,14 +211,14 @@ def check_values(path: str, values: Any, model: type[Section]) -> np.ndarray:
     for sign, limit in limits:
         good = tests[sign](array, limit)
         if not good.all():
-            raise InputError(f"{path} must be {sign} {limit:g}{unit}, got {_shown(array[~good])}")
+            raise InputError(f"{path} must be {sign} {limit:g}{unit}, got {_first_bad(array[~good])}")
     small = (array != 0) & (np.abs(array) < SMALLEST)
     if small.any():
-        raise InputError(f"{path} must be 0 or >= {SMALLEST:g}{unit}, got {_shown(array[small])}")
+        raise InputError(f"{path} must be 0 or >= {SMALLEST:g}{unit}, got {_first_bad(array[small])}")
     return array
 
 
-def _shown(values: np.ndarray) -> str:
+def _first_bad(values: np.ndarray) -> str:
     """Return the first number as text; exact if it is below the normal floats."""
     first = float(values.flat[0])
     return repr(first) if 0 < abs(first) < sys.float_info.min else f"{first:g}"

@@ -257,14 +257,14 @@ class RunFields(Section):
         total = exposure.sum()
         return np.asarray(exposure / total) if total > 0 else np.eye(exposure.size)[-1]
 
-    def survival(self, n_nodes: Any = None, given: Mapping[str, Any] | None = None) -> list[np.ndarray]:
+    def survival(self, n_nodes: Any = None, replaced: Mapping[str, Any] | None = None) -> list[np.ndarray]:
         """Return the share of each mode's failures that each faster tier survives.
 
         Parameters
         ----------
         n_nodes : float or ndarray, optional
             Size of the job instead of the scenario's. [nodes]
-        given : mapping, optional
+        replaced : mapping, optional
             Tier's name to another share for all failures, float or ndarray.
 
         Returns
@@ -279,7 +279,7 @@ class RunFields(Section):
             the job has nodes.
         """
         nodes = self.n_nodes if n_nodes is None else n_nodes
-        return survival_by_mode(self.checkpoint.tiers, self.failures.modes, nodes, given or {})
+        return survival_by_mode(self.checkpoint.tiers, self.failures.modes, nodes, replaced or {})
 
 
 @functools.lru_cache(maxsize=64)
@@ -304,10 +304,10 @@ def _throughput(
     links = network or Interconnect.model_validate({})
     slowness = scaling or StepModel.model_validate({})
     loose = sync or Synchronisation.model_validate({})
-    layout_given = (layout or Parallelism.model_validate({})).given
-    if loose.every_steps > 1 and layout_given.sharded is None:
+    fixed = (layout or Parallelism.model_validate({})).fixed
+    if loose.every_steps > 1 and fixed.sharded is None:
         # sharded weights are gathered in every step, which leaves no exchange to save
-        layout_given = replace(layout_given, sharded=False)
+        fixed = replace(fixed, sharded=False)
     return Throughput(
         model=model.transformer,
         n_tokens=n_tokens,
@@ -320,7 +320,7 @@ def _throughput(
         constants=slowness.over(calibration.fit(slowness.like).constants),
         sync=loose.sync,
         efficiency=loose.efficiency,
-        fixed=layout_given,
+        fixed=fixed,
     )
 
 

@@ -16,12 +16,14 @@ from ettr.scenario.failures import Mode
 
 
 def survival_by_mode(
-    tiers: Sequence[Tier], modes: Sequence[Mode], n_nodes: Any, given: Mapping[str, Any]
+    tiers: Sequence[Tier], modes: Sequence[Mode], n_nodes: Any, replaced: Mapping[str, Any]
 ) -> list[np.ndarray]:
     """Return the share of each mode's failures that each tier survives, ``other`` last; see ``Scenario.survival``."""
     of_tiers: list[np.ndarray] = []
     for tier in tiers:
-        shares = _given(given[tier.name], len(modes) + 1) if tier.name in given else _of_tier(tier, modes, n_nodes)
+        shares = (
+            _for_modes(replaced[tier.name], len(modes) + 1) if tier.name in replaced else _of_tier(tier, modes, n_nodes)
+        )
         if of_tiers:
             _refuse_less(
                 shares, of_tiers[-1], tier.name, tiers[len(of_tiers) - 1].name, [*(m.name for m in modes), "other"]
@@ -36,7 +38,7 @@ def by_mode(*arrays: np.ndarray) -> list[np.ndarray]:
     return [array.reshape(array.shape[:1] + (1,) * (n_axes - array.ndim) + array.shape[1:]) for array in arrays]
 
 
-def _given(share: Any, n_modes: int) -> np.ndarray:
+def _for_modes(share: Any, n_modes: int) -> np.ndarray:
     share = np.asarray(share, dtype=float)
     return np.broadcast_to(share, (n_modes, *share.shape))
 

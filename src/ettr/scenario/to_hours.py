@@ -44,17 +44,17 @@ class Values:
 
     def __init__(self, scenario: RunFields, at: Mapping[str, Any] | None = None) -> None:
         self.scenario = scenario
-        self.given: dict[str, np.ndarray] = {}
+        self.swept: dict[str, np.ndarray] = {}
         if not at:
             return
         for path in at:
             if path not in scenario.swept:
                 _refuse(path, scenario.swept)
-        self.given = {path: check_values(path, values, type(scenario)) for path, values in at.items()}
+        self.swept = {path: check_values(path, values, type(scenario)) for path, values in at.items()}
         try:
-            np.broadcast_shapes(*(values.shape for values in self.given.values()))
+            np.broadcast_shapes(*(values.shape for values in self.swept.values()))
         except ValueError as error:
-            shapes = ", ".join(f"{path} {values.shape}" for path, values in self.given.items())
+            shapes = ", ".join(f"{path} {values.shape}" for path, values in self.swept.items())
             raise InputError(
                 f"arrays must broadcast against each other, got {shapes}; for every combination pass product=True to "
                 "the function of ettr.budget"
@@ -62,8 +62,8 @@ class Values:
 
     def __call__(self, path: str) -> Any:
         """Return the value at a path; 0 in a missing section, such as maintenance."""
-        if path in self.given:
-            return self.given[path]
+        if path in self.swept:
+            return self.swept[path]
         section, field = path.split(".")
         return getattr(getattr(self.scenario, section), field, 0.0)
 
@@ -75,7 +75,7 @@ class Values:
         """Return the values of ``at`` in one section, by field."""
         return {
             path.removeprefix(f"{prefix}."): values
-            for path, values in self.given.items()
+            for path, values in self.swept.items()
             if path.startswith(f"{prefix}.")
         }
 
@@ -114,9 +114,9 @@ class Values:
     @property
     def productive_h(self) -> Any:
         """Return the work at full speed; for a job with tokens it follows from the size. [h]"""
-        run, n_gpus = self.scenario, self.given.get("cluster.n_gpus")
-        if "job.productive_h" in self.given:
-            return self.given["job.productive_h"]
+        run, n_gpus = self.scenario, self.swept.get("cluster.n_gpus")
+        if "job.productive_h" in self.swept:
+            return self.swept["job.productive_h"]
         if n_gpus is None or run.job.tokens is None:
             return run.productive_h
         work_h = run.productive_h_on(n_gpus)
@@ -133,7 +133,7 @@ class Values:
 def _refuse(path: str, valid: tuple[str, ...]) -> None:
     """Raise an error that names the missing section instead of an unknown name."""
     for section in ("checkpoint.store", "prediction"):
-        if path.startswith(f"{section}.") and not any(known.startswith(f"{section}.") for known in valid):
+        if path.startswith(f"{section}.") and not any(name.startswith(f"{section}.") for name in valid):
             raise InputError(f"the scenario has no {section} section, so there is no {path} to sweep")
     if path == "checkpoint.persist_s":
         raise InputError("checkpoint.persist_s follows from checkpoint.store here: sweep checkpoint.store.write_gb_s")
@@ -189,33 +189,33 @@ def before_interval(scenario: RunFields, at: Mapping[str, Any] | None = None) ->
 
 def _rate(scenario: RunFields, value: Values) -> Any:
     """Return λ, the failures of the job per exposed hour. [1/h]"""
-    node_rate = scenario.failures.per_node_h(value.given.get(RATE, scenario.failure_rate))
-    n_nodes = value.n_nodes if "cluster.n_gpus" in value.given else None
+    node_rate = scenario.failures.per_node_h(value.swept.get(RATE, scenario.failure_rate))
+    n_nodes = value.n_nodes if "cluster.n_gpus" in value.swept else None
     rate = node_rate * scenario.mode_exposure(n_nodes).sum(axis=-1)
     return rate if np.ndim(rate) else float(rate)
 
 
 def _survival(scenario: RunFields, value: Values) -> list[np.ndarray]:
     """Return the share of the failures of each mode that each faster tier survives, modes on the first axis."""
-    tiers, given = scenario.checkpoint.tiers, value.below("checkpoint.tiers")
-    shares = {tier.name: given[f"{tier.name}.survives"] for tier in tiers if f"{tier.name}.survives" in given}
-    return list(scenario.survival(value.n_nodes if "cluster.n_gpus" in value.given else None, shares))
+    tiers, swept = scenario.checkpoint.tiers, value.below("checkpoint.tiers")
+    shares = {tier.name: swept[f"{tier.name}.survives"] for tier in tiers if f"{tier.name}.survives" in swept}
+    return list(scenario.survival(value.n_nodes if "cluster.n_gpus" in value.swept else None, shares))
 
 
 def _modes(scenario: RunFields, value: Values, weight: np.ndarray) -> ModesInHours:
     modes = scenario.failures.modes
 
-    def own_or(path: str) -> np.ndarray:
-        own, general = _own_h(scenario, path.rpartition(".")[2]), np.asarray(value.hours(path))
-        own = own.reshape(-1, *(1,) * general.ndim)
-        return np.where(np.isnan(own), general, own)
+    def own_or_general(path: str) -> np.ndarray:
+        of_modes_h, general = _times_of_modes_h(scenario, path.rpartition(".")[2]), np.asarray(value.hours(path))
+        of_modes_h = of_modes_h.reshape(-1, *(1,) * general.ndim)
+        return np.where(np.isnan(of_modes_h), general, of_modes_h)
 
     return ModesInHours(
         weight=weight,
-        detection=own_or("recovery.detection_min"),
-        restart=_grown(own_or("recovery.restart_min"), value.growth_h),
-        latency=_own_h(scenario, "latency_h"),
-        repair=_own_h(scenario, "repair_h"),
+        detection=own_or_general("recovery.detection_min"),
+        restart=_grown(own_or_general("recovery.restart_min"), value.growth_h),
+        latency=_times_of_modes_h(scenario, "latency_h"),
+        repair=_times_of_modes_h(scenario, "repair_h"),
         n_out=np.array([*(mode.n_out_nodes for mode in modes), 1]),
     )
 
@@ -226,7 +226,7 @@ def _grown(restart_h: np.ndarray, growth_h: Any) -> np.ndarray:
     return np.asarray(np.maximum(each + growth, 0.0))
 
 
-def _own_h(scenario: RunFields, field: str) -> np.ndarray:
+def _times_of_modes_h(scenario: RunFields, field: str) -> np.ndarray:
     """Return a time of each mode, NaN if not set. [h]"""
     times = [getattr(mode, field) for mode in scenario.failures.modes]
     return np.array([math.nan if value is None else value for value in [*times, None]]) / _in_an_hour(field)
@@ -244,26 +244,26 @@ def _restarts(
     """Return the restart times of failures, the general one first; and for each tier, the share of each that it
     survives.
     """
-    own_h = _own_h(scenario, "restart_min")
+    of_modes_h = _times_of_modes_h(scenario, "restart_min")
     weight, *survives = by_mode(weight, *survives)
     restarts = []
     kept: list[tuple[Any, ...]] = [() for _ in survives]
     general = -1.0  # in place of NaN, which equals nothing
-    own_or_general = np.where(np.isnan(own_h), general, own_h)
-    for restart in [general, *sorted({*own_or_general.tolist()} - {general})]:
-        group = own_or_general == restart
+    hours_or_general = np.where(np.isnan(of_modes_h), general, of_modes_h)
+    for restart in [general, *sorted({*hours_or_general.tolist()} - {general})]:
+        group = hours_or_general == restart
         hours = value.hours("recovery.restart_min") if restart == general else restart
         restarts.append(RestartInHours(weight[group].sum(axis=0), value.at_size(hours)))
         of_group = [(weight[group] * survived[group]).sum(axis=0) for survived in survives]
-        kept = [(*before, one) for before, one in zip(kept, of_group, strict=True)]
+        kept = [(*before, share) for before, share in zip(kept, of_group, strict=True)]
     return tuple(restarts), kept
 
 
 def _tiers(scenario: RunFields, value: Values, kept: list[tuple[Any, ...]]) -> tuple[TierInHours, ...]:
-    given = value.below("checkpoint.tiers")
+    swept = value.below("checkpoint.tiers")
 
     def hours(tier: Tier, field: str) -> Any:
-        return given.get(f"{tier.name}.{field}", getattr(tier, field)) / S_PER_H
+        return swept.get(f"{tier.name}.{field}", getattr(tier, field)) / S_PER_H
 
     return tuple(
         TierInHours(

@@ -50,7 +50,7 @@ class Model(Section):
         Field(
             None,
             ge=1,
-            description="hidden size, which must agree with n_parameters (assumed: parameters = 12 x layers x hidden^2)",
+            description="hidden size, consistent with n_parameters (assumed: parameters = 12 x layers x hidden^2)",
         )
     )
     kv_share: Annotated[Assumed, Meta(says="shape of the model", aliases=("GQA", "grouped-query attention"))] = Field(
@@ -129,7 +129,7 @@ class Parallelism(Section):
     )
 
     @property
-    def given(self) -> Layout:
+    def fixed(self) -> Layout:
         """Parallelism values that are set; the others are None."""
         return Layout(**self.model_dump())
 
@@ -199,13 +199,13 @@ class StepModel(Section):
     )
 
     @model_validator(mode="after")
-    def _known_study(self) -> StepModel:
+    def _valid_study(self) -> StepModel:
         if self.like not in calibration.studies():
             raise ValueError(f"like must be one of {', '.join(calibration.studies())}, got {self.like!r}")
         return self
 
     @property
-    def known(self) -> tuple[str, ...]:
+    def fixed(self) -> tuple[str, ...]:
         """Names of the constants that are set."""
         return tuple(self.model_dump(exclude={"like"}, exclude_none=True))
 

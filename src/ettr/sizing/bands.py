@@ -63,7 +63,7 @@ def draws(scenario: Scenario, n_draws: int = N_DRAWS, seed: Seed = 0) -> SizingD
     section = scenario.scaling or StepModel.model_validate({})
     fitted = calibration.fit(section.like)
     seed = seed_of(seed)
-    constants = section.over(fitted.sample(n_draws, seed, section.known))
+    constants = section.over(fitted.sample(n_draws, seed, section.fixed))
     constants = Constants(*(np.broadcast_to(value, n_draws) for value in vars(constants).values()))
     posterior = scenario.failures.posterior
     source = f"from the residuals of the study {section.like!r}"
