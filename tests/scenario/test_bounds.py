@@ -10,6 +10,7 @@ import pytest
 from ettr import Scenario
 from ettr.core.errors import UnknownName
 from ettr.core.units import unit_of
+from ettr.core.yaml_files import inline
 from ettr.scenario.bounds import SMALLEST
 from ettr.scenario.paths import list_of
 from refusals import refusal
@@ -123,7 +124,7 @@ def bound_holds(run: Scenario, path: str, rule: str) -> None:
     if "=" in sign and limit.isdecimal() and path not in ("cluster.n_gpus", "model.hidden"):
         run.override({path: last})
     words = f"must be {rule}{unit}, got"
-    assert refusal(run.override, {path: bad}).endswith(f"{name} {words} {bad} ({path}={bad})")
+    assert refusal(run.override, {path: bad}).endswith(f"{name} {words} {inline(bad)} ({path}={inline(bad)})")
     assert refusal(Scenario.check_values, path, [bad]) == f"{path} {words} {bad:g}"
     assert f"{name} must be a number, got true" in refusal(run.override, {path: True})
     if WHOLE.fullmatch(name):
