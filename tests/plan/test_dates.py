@@ -149,7 +149,7 @@ def test_a_plan_that_simulates_nothing_keeps_the_mean_date(name):
     mean_h = (quick.budget_over_time or quick.budget).total_h
     mean_day = START.day(mean_h)
     words = quick.without_dates
-    assert mean_day in words and words.endswith("leave out --quick (simulate=False).")
+    assert mean_day in words and words.endswith("leave out `simulate=False`.")
     assert quick.to_dict()["without_dates"] == words and words in str(quick.report())
     dates = answered("rsc-1", changes).dates
     # a run of 50 h ends within an interval, and silent failures of its last hours are not noticed any more

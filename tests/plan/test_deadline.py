@@ -135,7 +135,7 @@ def test_a_recommended_set_with_a_tier_is_simulated():
     assert one.with_all_error == pytest.approx(math.sqrt(one.with_all * (1 - one.with_all) / 4000), rel=1e-9)
     assert f": {share(one.with_all)} (simulated)." in one.words
     quick = deadline_of(one.dates, one.recommendation, simulate=False)
-    assert quick.with_all is None and quick.words.endswith(": leave out --quick (simulate=False).")
+    assert quick.with_all is None and quick.words.endswith(": leave out `simulate=False`.")
 
 
 # --------------------------------------------------------------------------- words

@@ -440,4 +440,4 @@ def _page(answer: Plan) -> str:
     """Return the answer with its details as an HTML page."""
     from ettr.core.report import as_page
 
-    return as_page([*answer.report(), *answer.details()], answer.original.title)
+    return terminal.with_options(as_page([*answer.report(), *answer.details()], answer.original.title))

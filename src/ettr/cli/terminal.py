@@ -32,6 +32,14 @@ _OPTIONS = {"n_nodes": "--nodes", "columns": "--map"} | {
     name: f"--{name.replace('_', '-')}" for name in (*_SAME_NAMES, "inventory", "encoding", "format", "until", "step_s")
 }
 """Parameters of the readers of logs, with the options of the command for them."""
+_CALLS = {
+    "`details()`": "`--details`",
+    "`to_dict()`": "`--json`",
+    "`override()`": "`--set`",
+    "`as_given=True`": "`--as-given`",
+    "`simulate=False`": "`--quick`",
+}
+"""Calls and arguments in answers of the library, with the options of the command for them."""
 _PARAMETER = re.compile(rf"`({'|'.join(_OPTIONS)})(?:=([^`]*))?`")
 
 
@@ -52,6 +60,8 @@ def with_options(text: str) -> str:
         pairs = parsed.items() if isinstance(parsed, dict) else ()
         return f"{name} {' '.join(f'{key}={text}' for key, text in pairs) or shlex.quote(str(parsed))}"
 
+    for call, flag in _CALLS.items():
+        text = text.replace(call, flag)
     return _PARAMETER.sub(option, text)
 
 

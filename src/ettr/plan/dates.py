@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 LEVELS = (0.9, 0.99)
 """Shares of runs whose dates a sentence names."""
 _ALL_LEVELS = (0.05, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
-WITHOUT = "or plan without it (--quick or simulate=False)"
+WITHOUT = "or plan without it (`simulate=False`)"
 """How to plan without the simulator."""
 _RUNS = 4000
 """Simulated runs where the analytical model gives no date: the P99 then rests on 40 runs."""
@@ -230,7 +230,7 @@ def simulated_rest(scenario: Scenario, done: float, rate_is_exact: bool) -> Simu
 
 def how_to_simulate() -> str:
     """Return how to have a plan simulated, to end a sentence with."""
-    return "leave out --quick (simulate=False)" if find_spec("numba") else "pip install 'ettr[simulate]'"
+    return "leave out `simulate=False`" if find_spec("numba") else "pip install 'ettr[simulate]'"
 
 
 def _covered(scenario: Scenario) -> tuple[Scenario, tuple[str, ...]]:

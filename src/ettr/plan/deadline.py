@@ -128,7 +128,7 @@ class Deadline(Answer):
             text += f" (a day earlier {share(self.day_earlier)}, a day later {share(self.day_later)})"
         if self.simulated is not None:
             beyond = mechanisms(self.dates.left_out)
-            text += f", simulated with {beyond} (`--quick` plans without and shows what would help)"
+            text += f", simulated with {beyond} (`simulate=False` plans without and shows what would help)"
         text += f". One day of the job costs {usd(about(self.usd_per_day))}."
         if self.at_interval > self.probability + _WORTH:
             every = duration(self.interval_min / MIN_PER_H)

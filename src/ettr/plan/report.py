@@ -196,7 +196,7 @@ def _of_starts(scenario: Scenario) -> Iterator[str]:
             "where starts were timed."
         )
     if rate_is_assumed(scenario):
-        yield "Your own failure rate narrows the range (--mtbf-h, or --failures with --in-days)."
+        yield "Your own failure rate narrows the range: set its MTBF, or the failures counted in a number of days."
 
 
 def _with_current(plan: PlannedRun, current: TimeBudget | None) -> str:
@@ -317,4 +317,4 @@ def _assumed(plan: PlannedRun) -> Iterator[str]:
         absent = [name for assumed, name in named if not assumed.value]
         lines = [f"Assumed: {', '.join(values)}."] if values else []
         lines += [f"Assumed to be zero: {listed(absent)}."] if absent else []
-        yield f"{' '.join(lines)} See `--details` for ranges and sources, `ettr fields` for how to set each."
+        yield f"{' '.join(lines)} See `details()` for ranges and sources, `ettr fields` for how to set each."

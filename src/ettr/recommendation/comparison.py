@@ -285,7 +285,7 @@ def _ranking(answer: Comparison) -> Report:
         if answer.measure == "usd" and not (rows["usd_gain"] > 0).any():
             sections.append(Note("Each of these costs more than it saves."))
         if len(rows) > len(top):
-            sections.append(Note(f"{len(rows) - len(top)} more save less (see --json).", dim=True))
+            sections.append(Note(f"{len(rows) - len(top)} more save less (see `to_dict()`).", dim=True))
     return sections
 
 
@@ -346,7 +346,9 @@ def _not_ranked(answer: Comparison) -> Report:
     others = answer.not_compared[answer.not_compared["state"] != FAILS]
     counts = [f"{n} {state}" for state, n in Counter(others["state"]).items()]
     counts += [f"{len(answer.without_evidence)} without any published figure"] if len(answer.without_evidence) else []
-    return [*sections, *([Note(f"Not compared: {', '.join(counts)} (reasons in --json).", dim=True)] if counts else [])]
+    if counts:
+        sections.append(Note(f"Not compared: {', '.join(counts)} (reasons in `to_dict()`).", dim=True))
+    return sections
 
 
 def _worths(answer: Comparison, in_place: pd.DataFrame) -> str:
@@ -371,7 +373,8 @@ def _footnotes(answer: Comparison) -> Report:
         paths = _sections(answer.completed.assumed)
         scope = " (each only for the mitigations that act on it)" if answer.completed.assumed_of_run else ""
         notes.append(
-            f"Assumed in addition to the scenario: {paths}{scope}. Set them with --set, or assume none with --as-given."
+            f"Assumed in addition to the scenario: {paths}{scope}. "
+            "Set them with `override()`, or assume none with `as_given=True`."
         )
     return [Note(text, dim=True) for text in notes]
 
