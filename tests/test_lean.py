@@ -134,7 +134,7 @@ def test_it_answers_without_extras(without_extras, what):
 def test_it_answers_without_simulated_dates(without_extras, what):
     status, out, err = without_extras[what]
     assert (status, err) == (0, "") and out.count("pip install 'ettr[simulate]'") == 1
-    assert "recommendation" in out if "--json" in what else "(ETTR): " in out
+    assert "recommendation" in out if "--json" in what else "ETTR (" in out
 
 
 @pytest.mark.parametrize(("what", "extra"), [*lean.NEEDS.items(), *NEEDS.items()], ids=str)
@@ -143,7 +143,8 @@ def test_a_command_without_its_extra_names_it_in_one_sentence(without_extras, wh
     assert (status, out) == (1, "")
     assert lean.sentence(extra).match(err.removesuffix("\n")), err
     if "plan" in what[0] or "plan.make" in what:
-        assert err.endswith("pip install 'ettr[simulate]', or plan without it, by --quick or simulate=False\n")
+        option = "`simulate=False`" if "plan.make" in what else "`--quick`"
+        assert err.endswith(f"pip install 'ettr[simulate]', or plan without it ({option})\n")
 
 
 def test_an_answer_in_a_notebook_names_the_missing_extra(answers_of):

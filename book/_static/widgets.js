@@ -45,6 +45,12 @@
     return number(round(hours * scale)) + " " + unit;
   }
   const roughly = (hours) => duration(hours, about);
+  // A range from the texts of its ends, with a shared unit once.
+  function joinedRange(low, high) {
+    const [first, last] = [low, high].map((text) => text.split(" ")),
+      isShared = first.length === 2 && last.length === 2 && first[1] === last[1];
+    return low === high ? high : isShared ? `${first[0]}-${high}` : `${low} to ${high}`;
+  }
   function usd(value) {
     if (!isFinite(value)) {
       return "any budget";
@@ -993,7 +999,7 @@
   }
 
   const bandWords = (best, low, high) =>
-    `Checkpoint every ${roughly(best)}; ${roughly(low)} to ${roughly(high)} costs at most half a point`;
+    `Checkpoint every ${roughly(best)}; ${joinedRange(roughly(low), roughly(high))} costs at most half a point`;
 
   // The headline answers, for the calculator and the what-if page.
   function answersPanel(model, el) {
@@ -1531,7 +1537,7 @@
       const [per1000, lowest, highest] = [rate, low, high].map((value) => number(about(value)));
       return (
         `${per1000} failures per 1,000 node-days (95% CI ${lowest} to ${highest}). ` +
-        `MTBF of the job: ${every(n)} (95% CI ${every(b)} to ${every(a)}).`
+        `MTBF of the job: ${every(n)} (95% CI ${joinedRange(every(b), every(a))}).`
       );
     },
   });

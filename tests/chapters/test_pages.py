@@ -244,8 +244,10 @@ def test_a_chart_begins_with_the_number_that_its_page_says(name):
 def spans(text: str) -> list[str]:
     """A number with its unit, or both ends of a span with theirs."""
     first, to, last = text.partition(" to ")
-    unit = last.partition(" ")[2]
-    return [text] if not to else [first if " " in first else f"{first} {unit}", last]
+    if to:
+        return [first, last]
+    low, dash, high = text.partition("-")
+    return [f"{low} {high.partition(' ')[2]}", high] if dash and low else [text]
 
 
 def test_a_validated_number_is_the_one_that_its_chapter_says():

@@ -60,7 +60,7 @@ def test_all_of_the_catalogue_fits_a_screen(in_words):
     assert "not modelled;" not in out and "outdated practice" in out
 
 
-@pytest.mark.parametrize(("measure", "title"), [("ettr", "points"), ("mwh", "MWh"), ("gpu_h", "1000 GPU h")])
+@pytest.mark.parametrize(("measure", "title"), [("ettr", "ETTR points"), ("mwh", "MWh"), ("gpu_h", "1000 GPU h")])
 def test_the_range_is_that_of_the_measure(in_words, measure, title):
     out = in_words("compare", *SHORT, "--only", TWO, "--by", measure)
     assert all(re.match(rf"mitigation +{title} +plausible range", line) for line in lines_of(out, "mitigation "))

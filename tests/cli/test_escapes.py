@@ -123,8 +123,10 @@ def test_a_name_that_is_no_utf8_is_no_crash(tmp_path):
 
 
 def test_no_part_of_a_report_sends_a_command(capsys):
+    # one long column each: a second one would be wrapped, and any character can begin a line there
+    tables = [Table((NASTY, "n"), [(NASTY, "1")], title=NASTY), Table(("n", NASTY), [("1", NASTY)])]
     terminal.render(
-        [Headline(NASTY, apart=True), Note(NASTY, apart=True), Table((NASTY, NASTY), [(NASTY, NASTY)], title=NASTY)],
+        [Headline(NASTY, apart=True), Note(NASTY, apart=True), *tables],
         {NASTY: NASTY},
     )
     terminal.say(NASTY, NASTY)

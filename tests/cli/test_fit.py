@@ -246,7 +246,7 @@ def test_a_training_log_is_known_by_its_lines(in_words, train):
     shown = in_words("fit", train, "--zone", "UTC")
     first = re.match(r"train\.log: ETTR (\d\d\.\d)% over 4 days on 512 GPUs\n", shown)
     assert float(first[1]) == pytest.approx(100 * TRUTH.ettr, abs=0.3)
-    assert f"It stopped {TRUTH.n_stops} times" in " ".join(shown.split())
+    assert f"The run stopped {TRUTH.n_stops} times" in " ".join(shown.split())
     assert "as planned" not in shown
 
 

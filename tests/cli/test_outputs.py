@@ -91,7 +91,7 @@ def mine(request, tmp_path, monkeypatch) -> Path:
 def test_what_a_scenario_names_is_found_beside_it_and_a_saved_one_is_the_same(mine, in_words):
     run, saved = Scenario.load(mine), mine.with_name("-saved '@#.yml")
     assert run.part.name == "h100" and Path(run.heat.weather).parent == mine.parent
-    assert "Useful time (ETTR)" in in_words("plan", str(mine), "--quick", "--save", str(saved))
+    assert "ETTR (" in in_words("plan", str(mine), "--quick", "--save", str(saved))
     assert Scenario.load(saved) == run
     assert in_words("plan", f"./{saved.relative_to(Path.cwd())}", "--quick")
 

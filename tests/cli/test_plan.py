@@ -510,7 +510,7 @@ def test_it_says_how_many_gpus(in_words):
     assert f"From {turning:,} GPUs on, one more GPU slows" in out
     for words in ("How many GPUs", "current", "fastest", "cheapest", "greenest", "One more GPU adds"):
         assert words in out
-    assert "Layout of this size: tensor 8, pipeline 16" in out
+    assert "Layout at the current size: tensor 8, pipeline 16" in out
 
 
 def test_json_holds_the_same_numbers(as_json):

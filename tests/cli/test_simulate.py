@@ -228,7 +228,7 @@ def test_ctrl_c_ends_it_at_once_and_leaves_nothing_running(tmp_path):
 # --------------------------------------------------------------------------- refusals
 
 BAD = {
-    "spares without repair": (["rsc-1", "--set", "spares={n_nodes: 8}"], "spares needs repair: "),
+    "spares without repair": (["rsc-1", "--set", "spares={n_nodes: 8}"], "spares needs repair, "),
     "half a run": (["rsc-1", "--runs", "1.5"], "--runs takes a whole number, got '1.5' (write 2)"),
     "negative seed": (["rsc-1", "--seed", "-1"], "--seed must be a whole number from 0 to 2^63 - 1, got -1"),
     "no error": (["rsc-1", "--until-error", "0"], "--until-error must be between 0 and 1"),

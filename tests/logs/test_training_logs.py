@@ -182,7 +182,7 @@ def test_the_losses_sum_to_what_is_lost(name):
     assert set(run.losses["term"]) == {
         scale.tables.MODELLED,
         scale.tables.NOT_MODELLED,
-        scale.tables.NOT_TOLD,
+        scale.tables.NOT_STATED,
     }
     assert run.scenario.name == name
 

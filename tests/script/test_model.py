@@ -255,7 +255,7 @@ def test_what_a_measured_ettr_leaves_unexplained(page, measured):
     if modelled < measured - 0.005:  # what the inputs do not allow
         with pytest.raises(InputError) as found:
             unexplained(scenario, modelled)
-        named = str(found.value).count(", or ") + ("it takes" in str(found.value))
+        named = str(found.value).count(", or ") + ("it needs" in str(found.value))
         could = page.evaluate("([one, measured]) => ettr.couldBe(one, measured)", [plain(scenario), measured])
         assert named == len(could) and told["share"] < 0
         return

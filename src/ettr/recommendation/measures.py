@@ -154,7 +154,7 @@ def run_scenario(
     --------
     >>> runs = run_scenario(Scenario.load("llama3-405b"), 20)
     >>> runs.values("days").shape, round(runs.mean("days"))
-    ((20,), 54)
+    ((20,), 53)
     """
     run = at_interval(scenario, interval)
     _refuse_endless(run, n_runs)

@@ -131,7 +131,7 @@ def cheapest_pool_for(scenario: Scenario) -> Pool | None:
     --------
     >>> run = Scenario.load("llama3-405b").override({"spares": {"n_nodes": 0}, "repair": {"manual_h": 24}})
     >>> cheapest_pool_for(run).n_spares
-    14
+    15
     """
     spares = scenario.spares
     if spares is None or scenario.repair is None or scenario.elastic or spares.n_preemptible:

@@ -38,7 +38,7 @@ class Demand:
     Examples
     --------
     >>> run = Scenario.load("llama3-405b").override({"spares": {"n_nodes": 17}, "repair": {"manual_h": 24}})
-    >>> demand(run).repair_h
+    >>> round(demand(run).repair_h, 9)
     24.0
     """
 

@@ -51,7 +51,7 @@ def test_bands_hold_their_middle(beside):
     assert (beside["low_s"] <= beside["median_s"]).all() and (beside["median_s"] <= beside["high_s"]).all()
     inside = beside["took_s"].between(0.99 * beside["low_s"], 1.01 * beside["high_s"])
     assert (inside == beside["is_in_band"]).all()
-    assert set(beside["way"]) == {"exact form", "drawn plans"}
+    assert set(beside["way"]) == {"exact model", "simulated fault plans"}
 
 
 def test_the_answer_counts(beside):

@@ -21,7 +21,7 @@ def test_settled_lapsed_and_overdue_ones_are_said():
     assert f"{12 - 3 - late} of 12 forecasts on record are open" in finding.text and "31 January 2028" in finding.text
     assert f"Overdue: {late}." in finding.text and late > 0
     assert "settle them: 1." in finding.text
-    assert "1 of 2 outcomes" in finding.text and "50%, where 80% is expected (95% CI 1 to 99%)" in finding.text
+    assert "1 of 2 outcomes" in finding.text and "50%, where 80% is expected (95% CI 1-99%)" in finding.text
 
 
 def test_the_table_shows_every_forecast_with_its_state():

@@ -99,7 +99,7 @@ def pooled_run(scenario: Scenario, repair_h: float = 24.0) -> PooledRun:
     Examples
     --------
     >>> pooled = pooled_run(Scenario.load("llama3-405b"), 24.0)
-    >>> round(pooled.in_repair, 2), pooled.best.n_spares, pooled.own
+    >>> round(pooled.in_repair, 2), pooled.best.n_spares, pooled.has_own_pool
     (5.94, 15, False)
     """
     if not 0 < repair_h < math.inf:
