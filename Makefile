@@ -54,10 +54,10 @@ bench: .venv/installed ## Run the benchmarks of kernels, finishing dates, fits, 
 	@$(BIN)/python benchmarks/sweep.py
 	@$(BIN)/python benchmarks/book_build.py
 
-readme: .venv/installed ## Renew generated blocks and command outputs in the documentation
+readme: .venv/installed ## Update generated blocks and command outputs in the documentation
 	@$(BIN)/python tests/generated.py
 
-data-hashes: .venv/installed ## Accept edits of data/: validate it, list new presets, renew the hashes
+data-hashes: .venv/installed ## Accept edits of data/: validate it, list new presets, update the hashes
 	@$(BIN)/python -m ettr.evidence --stamp
 
 # Wheels only, because source distributions run code during installation.

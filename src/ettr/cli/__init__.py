@@ -1,4 +1,4 @@
-"""The ``ettr`` command, a file a command."""
+"""The ``ettr`` command, one file per command."""
 
 from ettr.cli.app import main
 
