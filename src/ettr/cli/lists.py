@@ -120,7 +120,7 @@ def mitigations(
         cells["also called"] = "{aliases}"
         table = _matching(table, entries.search([part for word in words for part in word.split()]), "id")
     if not table.empty:
-        _list("mitigations", table, as_json, cells, text_columns=("also called",) if words else ())
+        _list("mitigations", table, as_json, cells, text_columns=tuple(cells))
     elif not (listed := matching_fields(words or [])):
         raise InputError(f"no mitigation or field matches {' '.join(words or [])!r:.80}; `ettr mitigations` lists all")
     elif as_json:
