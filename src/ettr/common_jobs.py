@@ -24,7 +24,7 @@ def fit_log(log: FailureLog | str | Path, n_nodes: int | None = None, *, split: 
     Parameters
     ----------
     log : FailureLog, or path of a file
-        For a file that needs more options than the number of nodes, read it with :func:`ettr.read_log` first.
+        For a file that needs more options than the number of nodes, read it with :func:`ettr.logs.read` first.
     n_nodes : int, optional
         Nodes that were watched, including those that never failed. Only together with a path, and needed unless the
         format of the file names all nodes.

@@ -126,7 +126,7 @@ def test_the_job_mtbf_can_be_held_instead(opened, ettr, start):
     settle(page)
     assert "hold=job" in page.url and useful(page) == before  # a choice for other sizes
     sentence = page.query_selector("[data-ettr=scale] .ettr-sentence").text_content()
-    assert "job MTBF held" in sentence
+    assert "constant job MTBF" in sentence
     entry(page, "GPUs").fill("65536")
     settle(page)
     assert shown_mtbf_h(page) == mtbf_h and useful(page) > 0.9 * before
