@@ -89,7 +89,7 @@ class Store(Section):
     ] = Field(1.0, gt=0, le=1, description="fraction of the state that each checkpoint rewrites")
     compression_ratio: Annotated[
         MoreIsBetter, Meta(idle=NEVER, says="compression", aliases=("checkpoint compression", "quantized checkpoint"))
-    ] = Field(1.0, ge=1, description="uncompressed size over written size")
+    ] = Field(1.0, ge=1, description="uncompressed size divided by written size")
     write_gb_s: Annotated[
         MoreIsBetter,
         Meta(

@@ -43,7 +43,7 @@ class Power(Section):
         "GPUs)",
     )
     pue: Annotated[Assumed, Meta(aliases=("PUE",))] = Field(
-        1.1, ge=1, le=5, description="power usage effectiveness: facility power over IT power (assumed: 1.1)"
+        1.1, ge=1, le=5, description="power usage effectiveness: facility power divided by IT power (assumed: 1.1)"
     )
     country: Annotated[Text | None, Meta(aliases=("carbon intensity",))] = Field(
         None, description="country of the electricity grid, a row of the carbon intensity table (assumed: USA)"

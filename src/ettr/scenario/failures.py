@@ -49,7 +49,7 @@ class Mode(Section):
     n_events: Number | None = Field(None, ge=0, description="failures of this mode among failures.n_events")
     share: Number | None = Field(None, ge=0, le=1, description="fraction of all failures, instead of n_events")
     factor: Annotated[Factor, Meta(aliases=("rate multiplier", "ECC errors"))] = Field(
-        1.0, ge=0, description="multiplies the rate of this mode; the rates of the others stay"
+        1.0, ge=0, description="multiplies the rate of this mode; the other modes keep their rates"
     )
     detection_min: Annotated[Number | None, Meta(aliases=("NCCL timeout", "watchdog timeout", "timeout"))] = Field(
         None, ge=0, description="detection time of this mode, if different"
@@ -75,7 +75,8 @@ class Mode(Section):
     repair_h: Annotated[Number | None, Meta(aliases=("MTTR",))] = Field(
         None,
         ge=0,
-        description="mean repair time of this mode, which always succeeds and needs no people; relevant with repair",
+        description="mean repair time of this mode; such repairs always succeed and need no technician; relevant "
+        "with repair",
     )
 
     repaired_together: bool = Field(
@@ -192,7 +193,9 @@ class Failures(Section):
             aliases=("MTBF", "MTTF", "mean time between failures", "mean time to failure"),
         ),
     ] = Field(
-        None, gt=0, description="mean time between failures of one GPU and its share of the node, instead of a count"
+        None,
+        gt=0,
+        description="mean time between failures of one GPU, its share of the node included, instead of a count",
     )
     rate_clock: Annotated[
         Literal["exposed", "wall"], Meta(says="clock of the failure rate", voids=("failures.exposed_share",))

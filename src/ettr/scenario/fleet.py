@@ -99,7 +99,7 @@ class Repair(Section):
         None, ge=1, description="nodes repaired manually at the same time; unlimited if not set"
     )
     retire_after: Annotated[Count | None, Meta(aliases=("repeat offender", "node retirement", "RMA"))] = Field(
-        None, ge=1, description="replace a node that leaves the job this often within retire_window_days"
+        None, ge=1, description="replace a node once it has left the job this many times within retire_window_days"
     )
     retire_window_days: Annotated[Number | None, Meta(idle=With("retire_after"))] = Field(
         None, gt=0, description="wall-clock window for retire_after; without it, the whole life of the node"

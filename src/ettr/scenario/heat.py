@@ -31,7 +31,7 @@ class Heat(Section):
     says = "cooling and temperatures of the hall"
 
     part: Annotated[FileName, Meta(aliases=("GPU model",))] = Field(
-        "h100", description="GPU type: a preset, or a file as `ettr telemetry` writes it"
+        "h100", description="GPU type: a preset, or a file written by `ettr telemetry`"
     )
     cooling: Annotated[Text, Meta(aliases=("liquid cooling", "air cooling"))] = Field(
         "air_economiser", description="type of cooling plant, a row of the cooling table"

@@ -50,7 +50,7 @@ class Cluster(Section):
     ] = Field(
         8,
         gt=0,
-        description="GPUs, or other accelerators such as TPU chips, of one node; a node-day refers to this node "
+        description="GPUs (or other accelerators, such as TPU chips) per node; a node-day refers to such a node "
         "(assumed: 8)",
     )
 
@@ -101,7 +101,7 @@ class Job(Section):
         description="training tokens, instead of productive_h, which then follows from model and cluster size",
     )
     include_start: Annotated[bool, Meta(says="start-up included", aliases=("start-up", "cold start"))] = Field(
-        True, description="count the first queue and start-up; false gives the steady state"
+        True, description="include the first queue and start-up; false gives the steady state"
     )
     throughput_factor: Annotated[
         Factor, Meta(says="speed of training", aliases=("throughput", "slowdown", "relative speed"))
@@ -143,7 +143,7 @@ class Recovery(Section):
             says="queue",
             amount="the queue time",
             plausible=Plausible(
-                0.0, 3.0, "pattabiraman2026airesim", "time of a scheduler to find a host, if none is held ready"
+                0.0, 3.0, "pattabiraman2026airesim", "time a scheduler takes to find a host if no spare is ready"
             ),
             aliases=("queue time", "scheduling delay", "requeue"),
         ),

@@ -57,7 +57,7 @@ class Model(Section):
         1.0,
         gt=0,
         le=1,
-        description="key and value heads over query heads; below 1 for grouped-query attention (assumed: 1)",
+        description="key and value heads divided by query heads; below 1 for grouped-query attention (assumed: 1)",
     )
     sequence_tokens: Annotated[
         Count, Meta(idle=NEVER, says="length of a sequence", aliases=("context length", "sequence length"))
@@ -153,7 +153,7 @@ class Interconnect(Section):
         None, ge=1, description="GPUs per pod with full bisection bandwidth; without it, all GPUs"
     )
     oversubscription: Factor = Field(
-        1.0, ge=1, description="bandwidth into the pod switches from below over that from above (assumed: 1)"
+        1.0, ge=1, description="bandwidth into the pod switches from below, divided by that from above (assumed: 1)"
     )
     placement: Annotated[
         Literal["aware", "anywhere"], Meta(idle=With("oversubscription"), aliases=("topology-aware scheduling",))
@@ -223,7 +223,7 @@ class Synchronisation(Section):
         1.0, ge=1, description="steps between two exchanges; above 1 is local SGD (assumed: 1)"
     )
     compression_ratio: Annotated[Factor, Meta(aliases=("gradient compression",))] = Field(
-        1.0, ge=1, description="uncompressed size of an exchange over its compressed size (assumed: 1)"
+        1.0, ge=1, description="uncompressed size of an exchange divided by its compressed size (assumed: 1)"
     )
     compression_share: Annotated[Addition, Meta(aliases=("gradient compression",))] = Field(
         0.0, ge=0, description="time for compression relative to computation (assumed: 0)"
@@ -232,7 +232,7 @@ class Synchronisation(Section):
         1.0,
         gt=0,
         le=1,
-        description="tokens that fully synchronous training needs, over the tokens needed here for the same loss "
+        description="tokens needed by fully synchronous training, divided by the tokens needed here for the same loss "
         "(assumed: 1)",
     )
 
