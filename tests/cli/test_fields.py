@@ -16,6 +16,7 @@ from ettr.scenario.fields import meta_at
 from ettr.scenario.paths import each_field
 
 PATHS = [path for path, _ in each_field(Scenario, items=True)]
+TEXTS = {field.path: "\n".join((*field.entry.names, field.entry.text)).casefold() for field in fields_of(Scenario)}
 ALIASES = [(alias, field.path) for field in fields_of(Scenario) for alias in field.meta.aliases]
 NAMES = [(name, entry.id) for entry in catalogue() for name in (entry.title, *entry.aliases)]
 
@@ -48,6 +49,8 @@ def test_the_list_says_what_the_data_dictionary_says(as_json):
 def test_a_word_finds_its_fields_and_no_others(as_json, words, path):
     found = [record["field"] for record in as_json("fields", *words)]
     assert path in found and len(found) < len(PATHS) / 2
+    sought = " ".join(words).casefold().split()
+    assert set(found) == {path for path, text in TEXTS.items() if all(word in text for word in sought)}
 
 
 WORDS = ["goodput", "MTTR", "MTBF", "async", "timeout", "NCCL", "spot", "preemptible", "torchft", "HSDP", "SDC"]

@@ -123,7 +123,7 @@ def test_a_log_without_failures_has_an_upper_bound_and_a_plan(in_words, log):
     Path("none.csv").write_text(text().partition("\n")[0] + "\n", encoding="utf-8")
     out = in_words("fit", "none.csv", *GIVEN, "--format", "csv")
     assert "No failures in 6,000 node-days: the 95% confidence interval of the rate is 0 to 0.61" in out
-    assert "A verdict on the trend takes at least 20 failures" in out and "a checkpoint every" in out
+    assert "trend takes at least 20 failures; this log has none" in out and "a checkpoint every" in out
 
 
 NASTY = "[bold]x[/bold]\x1b[31m :bug: *y* a_b\\"

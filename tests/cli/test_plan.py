@@ -42,6 +42,7 @@ def test_plan_answers_in_words(in_words):
     budget = out[out.index("\nTime budget") :]
     for part, words in PART_WORDS.items():
         assert (words in budget) == (getattr(answer.budget, part) > 0), part
+    assert re.search(rf"^total +{answer.budget.total_h:,.1f} h", budget, re.M)
 
 
 def test_plan_answers_machines_with_the_same(as_json):
@@ -195,7 +196,7 @@ BAD_SET = {
     "checkpoint.stall_s=1:30": "checkpoint.stall_s must be a number of seconds, got '1:30'",
     "cluster.n_gpus=.nan": "cluster.n_gpus must be finite, got nan",
     f"cluster.n_gpus={'9' * 5000}": "--set cannot read the value '9999999999",
-    "cluster.n_gpus": "--set takes FIELD=VALUE",
+    "cluster.n_gpus": "--set takes FIELD=VALUE, e.g. cluster.n_gpus=4096, got",
     "failures.modes=[{": "--set cannot read the value '[{'",
 }
 
@@ -335,7 +336,10 @@ OBSERVED = ("--gpus", "4096", "--mtbf-h", "9", "--observed-on-gpus")
             "--gpus conflicts with --set cluster.n_gpus; use one of them. For a failure rate observed on another "
             "number of GPUs: --gpus 50000 --observed-on-gpus 2048",
         ),
-        (("--gpus", "4096", "--mtbf-h", "9", "--measured-ettr", "0.99"), "measured.ettr must be at most "),
+        (
+            ("--gpus", "4096", "--mtbf-h", "9", "--measured-ettr", "0.99"),
+            "measured.ettr must be at most 95.5%, the ETTR that the other inputs allow, got 99.0%",
+        ),
         (
             ("--gpus", "8", "--mtbf-h", "9", "--html", "plan.pdf"),
             "--html must end in .html, got plan.pdf: write plan.html",
@@ -448,7 +452,7 @@ def test_dates_and_deadline_stand_after_the_ettr_in_words_on_the_page_and_for_ma
     page = tmp_path / "mine.html"
     lines = in_words(*DUE, "--html", str(page)).splitlines()
     (at,) = (i for i, line in enumerate(lines) if "runs finish" in line and line.startswith("90%"))
-    assert any(line.startswith("ETTR ") for line in lines[:at])
+    assert lines[at - 2].startswith("ETTR ") and sum("finish" in line for line in lines) == 2
     assert re.match(r"90% .*runs finish by \d+ April 2027", lines[at])
     assert "26 April 2027" in lines[at + 1]
     written = page.read_text(encoding="utf-8")
@@ -470,7 +474,7 @@ def test_a_job_that_has_an_end_is_told_when_without_dates(in_words, as_json):
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (("--deadline", "2027-03-08"), "deadline needs a start date"),
+        (("--deadline", "2027-03-08"), "deadline needs a start date, got deadline 2027-03-08"),
         (("--zone", "Europe/Berlin"), "--zone Europe/Berlin needs --start"),
     ],
 )

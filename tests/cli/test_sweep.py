@@ -104,7 +104,7 @@ def test_ctrl_c_keeps_what_is_finished_and_says_how_to_go_on(tmp_path):
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert "stopped; finished points are kept" in err
+    assert "stopped; finished points are kept, and the same command" in err
     assert "Traceback" not in err
     table = pd.read_parquet(tmp_path / "out" / "results.parquet")
     assert table["status"].value_counts().to_dict() == {"open": 7, "done": 2}

@@ -122,7 +122,7 @@ def test_a_calibration_waits_three_times_as_long_where_workers_were_still_starti
     monkeypatch.setattr(answer.running, "run", lambda place, short, on_progress: asked.append((place, short)))
     monkeypatch.setattr(answer, "events", lambda place: [])
     monkeypatch.setattr(answer, "measured", lambda log, short: busy)
-    with pytest.raises(EttrError, match="use fewer workers or a less busy machine"):
+    with pytest.raises(EttrError, match="use fewer workers or a less busy machine, and another folder"):
         calibrated(tmp_path, Settings())
     apart_s = [short.plan[1].at_s - short.plan[0].at_s for _, short in asked]
     assert np.divide(apart_s, apart_s[0]) == pytest.approx([1, 3, 9])

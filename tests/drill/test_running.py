@@ -149,7 +149,7 @@ def test_ctrl_c_leaves_no_process_and_whole_checkpoints(tmp_path):
     child.send_signal(signal.SIGINT)
     _, said = child.communicate(timeout=20)
     assert child.returncode == 130
-    assert re.fullmatch("ettr: stopped; .*\n", said)
+    assert re.fullmatch("ettr: stopped; .*same command .*newest checkpoint\n", said)
     wait_for(lambda: not children(folder), 5.0)
     where = checkpoints.folder_of(folder / "calibration" / "1")
     assert all(checkpoints.read(checkpoints.path_of(where, step)) for step in checkpoints.steps(where))

@@ -16,11 +16,11 @@ from ettr.drill.settings import KINDS, Settings
     [
         ({"n_workers": 1}, "n_workers must be >= 2"),
         ({"work_s": -1}, "work_s must be > 0"),
-        ({"work_s": 0.001}, "work_s must be >= 0.02 s"),
-        ({"interval_s": 0.4, "write_s": 0.5, "background": True}, "interval_s must be > 0.5 s"),
-        ({"write_s": 0.4}, "heartbeat_s must be > .* five steps and two stalls"),
+        ({"work_s": 0.001}, "work_s must be >= 0.02 s, one step, got 0.001"),
+        ({"interval_s": 0.4, "write_s": 0.5, "background": True}, "interval_s must be > 0.5 s, .*, got 0.4"),
+        ({"write_s": 0.4}, "heartbeat_s must be > 0.9 s, five steps and two stalls, got 0.5"),
         ({"faults": {"crash": 0}}, "the mean time between crash faults must be > 0"),
-        ({"check_steps": 351}, "check_steps must be <= 350, .*, got 351"),
+        ({"check_steps": 351}, "check_steps must be <= 350, 7 checkpoint intervals, got 351"),
         ({"faults": {"flip": 3}}, "check_steps must be >= 1 with flip faults, .*, got 0"),
     ],
 )

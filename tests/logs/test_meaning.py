@@ -64,7 +64,7 @@ def test_a_column_of_states_may_be_named(read):
 def test_jobs_fail_where_a_machine_ends_them_at_their_end(read, count):
     log = read(JOBS)
     assert log.events["node"].tolist() == ["b"] and log.hours().tolist() == [37] and log.events["end"].isna().all()
-    assert count(log, "dropped", "job ") == 3 and not log.doubts
+    assert count(log, "dropped", ": no failure") == 3 and not log.doubts
     assert any("failures are 'Node_Fail', at the end of the job" in note for note in log.notes)
     assert read(JOBS, down="failed").events["node"].tolist() == ["c"]
 

@@ -112,7 +112,9 @@ def test_the_time_that_jobs_held_is_used_and_both_rates_are_said(tmp_path):
     held, whole = given.node_days, 64.0
     (doubt,) = set(given.doubts) - set(seen.doubts)
     assert doubt.startswith(f"jobs used {held / whole:.0%} of the time of the 64 nodes")
-    assert f"{1000 / held:.3g} per 1,000 node-days of jobs, {1000 / whole:.3g}" in doubt
+    assert f"{1000 / held:.3g} per 1,000 node-days of jobs, {1000 / whole:.3g}" in doubt and doubt.endswith(
+        "the first is used"
+    )
     assert given.exposure.startswith("node time of jobs")
 
 

@@ -201,6 +201,7 @@ def test_the_sentence_names_both_dates_what_they_rest_on_and_what_is_assumed():
     dates = of().dates
     assert all(part in dates.words for part in ("90%", "99%", " by 9 March 2027", " 419 failures"))
     assert dates.words.endswith(" between 8 and 9 March 2027.") and dates.words.startswith(dates.headline)
+    assert all(part in dates.headline for part in ("90%", "99%", " by 9 March 2027"))
 
 
 def ending(share: float) -> Finishing:

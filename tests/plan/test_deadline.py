@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import replace
 from functools import cache
 
@@ -212,13 +213,13 @@ def test_no_failures_are_certain_but_for_maintenance():
             "2027-01-15",
             "2027-03-01",
             0,
-            "the deadline must be at least 48.6 days after the start",
+            "the deadline must be at least 48.6 days after the start, .*, got 46 days",
         ),
         (
             "2027-01-15",
             "2027-01-20",
             "80%",
-            "the deadline must be at least 9.72 days after the start",
+            "the deadline must be at least 9.72 days after the start, .*, got 6 days",
         ),
         ("2027-01-15", "2027-01-01", 0, "deadline must be after the start 2027-01-15 00:00, got 2027-01-01"),
     ],
@@ -226,7 +227,7 @@ def test_no_failures_are_certain_but_for_maintenance():
 def test_a_deadline_before_the_work_can_be_done_is_refused(start, by, done, message):
     with pytest.raises(InputError) as error:
         plan.make("llama3-405b", calendar=plan.calendar_of(start, by, done=done))
-    assert str(error.value).startswith(message)
+    assert re.match(message, str(error.value))
 
 
 def test_dates_without_a_deadline_have_no_chance():

@@ -322,7 +322,7 @@ def test_the_interval_is_the_scenario_s_own(run):
     assert plan.required(run.override({"checkpoint.interval_min": 30}), FIELD, target).value is None
 
 
-def test_where_no_pool_is_enough_the_reason_names_what_stands_bottlenecks(run):
+def test_where_no_pool_is_enough_the_reason_names_the_bottleneck(run):
     need = plan.required(run, FIELD, 0.92)
     assert need.value is None and need.ettr_error is None
     assert need.best_ettr == pytest.approx(ettr_with(80), abs=1e-3)

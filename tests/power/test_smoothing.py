@@ -193,7 +193,7 @@ def test_65_j_flatten_a_third_of_a_second_and_not_five(profile):
         (lambda: Target(0.0), "range_share must be > 0"),
         (
             lambda: Battery.published(10.0, 4.0),
-            "energy_mwh must be >= 10 MWh .*, got 4",
+            "energy_mwh must be >= 10 MWh for 10 MW at c_rate_per_h 1, got 4",
         ),
     ],
 )

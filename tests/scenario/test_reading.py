@@ -151,8 +151,10 @@ def test_what_only_seems_a_number_is_refused_with_what_was_written(written):
     text = f"'{written}'" if "," in written else written
     message = refused(changed("stall_s: 300", f"stall_s: {text}"))
     assert message.startswith("checkpoint.stall_s must be a number of seconds") and f"got {written!r}" in message
+    assert message.endswith("(mine.yml)")
     message = refused(changed("8000", text))
     assert message.startswith("cluster.n_gpus must be a whole number of GPUs") and f"got {written!r}" in message
+    assert message.endswith("(mine.yml)")
 
 
 @pytest.mark.parametrize(("written", "seconds"), [("12 min", 720), ("250ms", 0.25), ("300 s", 300)])
@@ -254,14 +256,14 @@ def test_failures_are_given_in_exactly_one_way(failures):
 )
 def test_names_that_are_paths_or_markup_are_refused(name):
     message = refused(changed("name: plain", f'name: "{name}"'))
-    assert message.startswith("name has characters")
+    assert message.startswith("name has characters that are not allowed, got ")
     assert message.endswith("a name has a-z, 0-9, dot, dash and underscore, and at most 64 of them (mine.yml)")
 
 
 @pytest.mark.parametrize("title", ["a\\nb", "a\\x1b[31m", "a\\u2028b"])
 def test_titles_of_more_than_a_line_or_of_what_is_not_printed_are_refused(title):
     message = refused(changed("A plain run", f'"{title}"'))
-    assert message.startswith("title has characters")
+    assert message.startswith("title has characters that are not allowed, got ")
     assert message.endswith("; a title is one line of characters that can be printed (mine.yml)")
 
 

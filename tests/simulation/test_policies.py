@@ -148,7 +148,7 @@ def test_a_fleet_that_shrinks_ends_at_the_last_loss_it_can_bear(counting):
     _near(runs["n_failures"], 4 / 0.2)
     assert runs["n_failures"].var() == pytest.approx(4 * 0.8 / 0.2**2, rel=0.15)
     notes = [part.text for part in simulated.report() if isinstance(part, Note)]
-    assert any(note.startswith("100% of the runs ended early") for note in notes)
+    assert any(note.startswith("100% of the runs ended early") and "too few nodes" in note for note in notes)
 
 
 @pytest.mark.parametrize("law", ["exponential", "gamma", "lognormal"])

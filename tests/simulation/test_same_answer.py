@@ -75,7 +75,7 @@ def test_more_runs_until_an_error_is_reached_are_the_same_runs(run):
 
 
 def test_scenarios_share_their_luck(small_run):
-    """With base seed the difference of two scenarios is known better than either."""
+    """With one seed the difference of two scenarios is known better than either."""
     slower = small_run.override({"recovery.restart_min": 12})
     base, slow = (simulate(run, n_runs=500, seed=4).total_h for run in (small_run, slower))
     assert np.corrcoef(base, slow)[0, 1] > 0.9

@@ -148,7 +148,7 @@ def test_a_forecast_needs_an_entry():
     assert run_tables.published_forecasts(0.06)["run"].tolist() == ["BLOOM-176B on 384 A100"]
     with pytest.raises(InputError, match="seen must reach the first entry of a diary.*0.01"):
         run_tables.published_forecasts(0.01)
-    with pytest.raises(InputError, match="seen.*< 1, got 1"):
+    with pytest.raises(InputError, match="seen.*> 0 and < 1, got 1"):
         run_tables.published_forecasts(1)
 
 
