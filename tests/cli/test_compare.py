@@ -77,34 +77,34 @@ def test_a_job_without_an_end_saves_a_month(in_words, tmp_path):
 
 
 def test_as_given_nothing_is_assumed(in_words):
-    asked = ("compare", *SHORT, "--only", TWO, "--as-given")
-    flat = " ".join(in_words(*asked).split())
+    command = ("compare", *SHORT, "--only", TWO, "--as-given")
+    flat = " ".join(in_words(*command).split())
     assert "Not compared: 1 not applicable" in flat and "Assumed in addition" not in flat
 
 
 def test_the_recommended_set_is_that_of_a_plan(as_json):
-    asked = ("llama3-405b", "--set", "job.productive_h=100")
-    plain = as_json("plan", *asked)["recommendation"]
+    command = ("llama3-405b", "--set", "job.productive_h=100")
+    plain = as_json("plan", *command)["recommendation"]
     compared = as_json("compare", *SHORT, "--only", "lemon-removal,peer-checkpoint")["recommendation"]
     assert set(compared["ids"]) <= {"peer-checkpoint"}  # of these the model follows one
     assert as_json("compare", *SHORT, "--set", "failures.lemons=null")["recommendation"]["ids"] == plain["ids"]
 
 
 def test_a_budget_limits_the_recommended_set(as_json, in_words):
-    asked = ("compare", "llama3-405b", "--runs", "5", "--quiet", "--only", "peer-checkpoint,in-process-restart")
-    free = as_json(*asked)["recommendation"]
+    command = ("compare", "llama3-405b", "--runs", "5", "--quiet", "--only", "peer-checkpoint,in-process-restart")
+    free = as_json(*command)["recommendation"]
     assert len(free["ids"]) == 2
-    less = as_json(*asked, "--budget", str(free["price_usd"] - 1))["recommendation"]
+    less = as_json(*command, "--budget", str(free["price_usd"] - 1))["recommendation"]
     assert len(less["ids"]) == 1 and less["price_usd"] <= less["budget_usd"] < free["price_usd"]
-    assert "the budget of 0 USD is below" in " ".join(in_words(*asked, "--budget", "0").split())
+    assert "the budget of 0 USD is below" in " ".join(in_words(*command, "--budget", "0").split())
 
 
 def test_simulation_adds_what_certainly_saves_more(as_json, in_words):
-    asked = ("compare", "llama3-405b", "--runs", "50", "--quiet", "--only", "peer-checkpoint,lemon-removal")
-    record = as_json(*asked)
+    command = ("compare", "llama3-405b", "--runs", "50", "--quiet", "--only", "peer-checkpoint,lemon-removal")
+    record = as_json(*command)
     (added,) = record["added_by_simulation"]
     assert added["id"] == "lemon-removal" and added["gained"]["mean"] > 2 * added["gained"]["error"]
-    flat = " ".join(in_words(*asked).split())
+    flat = " ".join(in_words(*command).split())
     assert "two standard errors" in flat and flat.index("Recommended together") < flat.index("added by simulation")
 
 
@@ -144,15 +144,15 @@ mitigations:
 def test_a_catalogue_of_ones_own(in_words, as_json, refused, tmp_path):
     path = tmp_path / "mine.yml"
     path.write_text(OWN)
-    own = ("compare", *SHORT, "--catalogue", str(path))
-    record = as_json(*own)
+    command = ("compare", *SHORT, "--catalogue", str(path))
+    record = as_json(*command)
     assert [row["id"] for row in record["mitigations"]] == ["mine"] and record["assumptions_added"] == []
-    assert "Mine (1,000 USD)" in " ".join(in_words(*own, "--budget", "10").split())
+    assert "Mine (1,000 USD)" in " ".join(in_words(*command, "--budget", "10").split())
     path.write_text(OWN.replace("recovery.restart_min", "recovery.restart"))
-    message = refused(*own)
+    message = refused(*command)
     assert "mine" in message and "unknown field 'recovery.restart'" in message
     path.write_text(OWN.replace("op: scale, value: 0.5", "op: set, value: -5"))
-    assert "restart_min must be >= 0 min, got -5" in in_words(*own)
+    assert "restart_min must be >= 0 min, got -5" in in_words(*command)
 
 
 FLEET = ("plan", "llama3-405b", "--set", "spares={n_nodes: 8}", "--set", "repair={manual_h: 24}")

@@ -14,11 +14,11 @@ SHORT = ("--work", "1.5", "--interval", "0.5", "--write", "0.03", "--workers", "
 
 def test_a_short_drill(in_words, as_json, tmp_path):
     folder = tmp_path / "drill"
-    asked = ("drill", str(folder), *SHORT, "--fault", "crash=3", "--seed", "2")
-    said = in_words(*asked)
+    command = ("drill", str(folder), *SHORT, "--fault", "crash=3", "--seed", "2")
+    said = in_words(*command)
     assert "bit for bit those of a run without faults" in said
     assert "No restart lost a step" in said
-    answer = as_json(*asked)  # it is done: the same again, at once
+    answer = as_json(*command)  # it is done: the same again, at once
     took = answer["took"]
     parts = [took[part] for part in took if part.endswith("_h") and part not in ("total_h", "spare_gpu_h")]
     assert sum(parts) == pytest.approx(took["total_h"])

@@ -109,8 +109,8 @@ def test_a_name_sends_no_command_to_the_terminal_and_begins_no_line(shown, what)
 
 def test_the_test_would_see_what_it_looks_for():
     text = under_a_terminal(sys.executable, "-c", f"print({NASTY!r})")
-    found = {match.group() for match in FORBIDDEN.finditer(text)}
-    assert found == {"\x1b]", "\x07", "\x9b", "\u202e", "\u2066", "\rz", "ettr: all is well"}
+    matches = {match.group() for match in FORBIDDEN.finditer(text)}
+    assert matches == {"\x1b]", "\x07", "\x9b", "\u202e", "\u2066", "\rz", "ettr: all is well"}
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="names of files are UTF-8 elsewhere")

@@ -47,10 +47,10 @@ def test_the_list_says_what_the_data_dictionary_says(as_json):
     ],
 )
 def test_a_word_finds_its_fields_and_no_others(as_json, words, path):
-    found = [record["field"] for record in as_json("fields", *words)]
-    assert path in found and len(found) < len(PATHS) / 2
+    paths = [record["field"] for record in as_json("fields", *words)]
+    assert path in paths and len(paths) < len(PATHS) / 2
     sought = " ".join(words).casefold().split()
-    assert set(found) == {path for path, text in TEXTS.items() if all(word in text for word in sought)}
+    assert set(paths) == {path for path, text in TEXTS.items() if all(word in text for word in sought)}
 
 
 WORDS = ["goodput", "MTTR", "MTBF", "async", "timeout", "NCCL", "spot", "preemptible", "torchft", "HSDP", "SDC"]

@@ -209,13 +209,13 @@ def test_what_counts_is_chosen_on_the_command_line(in_words, refused, tmp_path, 
     monkeypatch.chdir(tmp_path)
     rows = ["2025-06-01 10:00,n1,kaputt,east", "2025-06-01 12:00,n1,heil,east", "2025-06-02 10:00,n2,kaputt,west"]
     Path("states.csv").write_text("\n".join(["time,node,zustand,site", *rows]))
-    asked = ("fit", "states.csv", "--nodes", "9", "--window", "2025-06-01/2025-06-30")
-    assert "3 failures in 30 days" in in_words(*asked)
-    assert "2 failures in 30 days" in in_words(*asked, "--down", "kaputt", "--up", "heil")
-    assert ": 1 failure in 30 days" in in_words(*asked, "--down", "kaputt", "--up", "heil", "--where", "site=east")
-    assert "--where takes COLUMN=REGEX" in refused(*asked, "--where", "site")
-    assert "no column of states.csv has severities" in refused(*asked, "--failure-severity", "error")
-    assert "--encoding must be an encoding of Python" in refused(*asked, "--encoding", "klingon")
+    command = ("fit", "states.csv", "--nodes", "9", "--window", "2025-06-01/2025-06-30")
+    assert "3 failures in 30 days" in in_words(*command)
+    assert "2 failures in 30 days" in in_words(*command, "--down", "kaputt", "--up", "heil")
+    assert ": 1 failure in 30 days" in in_words(*command, "--down", "kaputt", "--up", "heil", "--where", "site=east")
+    assert "--where takes COLUMN=REGEX" in refused(*command, "--where", "site")
+    assert "no column of states.csv has severities" in refused(*command, "--failure-severity", "error")
+    assert "--encoding must be an encoding of Python" in refused(*command, "--encoding", "klingon")
 
 
 def test_lifetimes_are_a_question_of_their_own(in_words, as_json, refused, tmp_path, monkeypatch):
@@ -223,9 +223,9 @@ def test_lifetimes_are_a_question_of_their_own(in_words, as_json, refused, tmp_p
     removed = [f"2024-{2 + i % 10:02d}-01" if i % 3 else "" for i in range(60)]
     rows = [f"u{i},2024-01-01,{day},{'XY'[i % 2]}" for i, day in enumerate(removed)]
     Path("units.csv").write_text("\n".join(["serial,installed,removed,vendor", *rows]))
-    asked = ("fit", "units.csv", "--lifetimes", "--window", "2024-01-01/2024-12-31", "--split", "vendor")
-    assert in_words(*asked).splitlines()[1].startswith("The median lifetime is ")
-    answer = as_json(*asked)
+    command = ("fit", "units.csv", "--lifetimes", "--window", "2024-01-01/2024-12-31", "--split", "vendor")
+    assert in_words(*command).splitlines()[1].startswith("The median lifetime is ")
+    answer = as_json(*command)
     assert answer["whole"]["n"] == 60 and [one["name"] for one in answer["cohorts"]] == ["X", "Y"]
     assert "units.csv has no column 'site'" in refused("fit", "units.csv", "--lifetimes", "--split", "site")
 

@@ -59,8 +59,8 @@ def test_a_scenario_that_does_not_fit_on_the_disk_is_not_cut_off(tmp_path):
     """Half of a scenario may be a whole one that plans differently."""
     Path("out/a.yml").write_text("old")
     limited = "import resource as r; r.setrlimit(r.RLIMIT_FSIZE, (2000, 2000)); from ettr.cli import app; app.main()"
-    asked = ["plan", "llama3-405b", "--quick", "--save", "out/a.yml"]
-    done = subprocess.run([sys.executable, "-c", limited, *asked], capture_output=True, text=True, check=False)
+    command = ["plan", "llama3-405b", "--quick", "--save", "out/a.yml"]
+    done = subprocess.run([sys.executable, "-c", limited, *command], capture_output=True, text=True, check=False)
     assert done.returncode == 2 and done.stderr == "ettr: cannot write out/a.yml: File too large\n"
     assert os.listdir("out") == ["a.yml"] and Path("out/a.yml").read_text() == "old"
 

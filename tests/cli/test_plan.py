@@ -74,11 +74,11 @@ TIERS = "[{name: peer memory, interval_s: 60, stall_s: 0.5, load_s: 5, copies: 2
 
 
 def test_tiers_are_told_with_their_best_intervals(in_words, as_json):
-    asked = ("plan", "--quick", "llama3-405b", "--set", f"checkpoint.tiers={TIERS}")
+    command = ("plan", "--quick", "llama3-405b", "--set", f"checkpoint.tiers={TIERS}")
     run = Scenario.load("llama3-405b").override({"checkpoint.tiers": yaml.safe_load(TIERS)})
-    peer, store = as_json(*asked)["tiers"]
+    peer, store = as_json(*command)["tiers"]
     best = {tier["name"]: re.escape(duration(tier["best_interval_s"] / 3600)) for tier in (peer, store)}
-    out = in_words(*asked, "--details")
+    out = in_words(*command, "--details")
     survives = float(run.mode_weights @ run.survival()[0])
     assert re.search(rf"^peer memory +{survives:.1%} +1 min +{best['peer memory']}$", out, re.M)
     assert re.search(rf"^store +100.0% +10 min +{best['store']}$", out, re.M)
@@ -113,8 +113,8 @@ def at_24k() -> Scenario:
 
 
 def test_a_field_can_be_asked_for_alone_and_twice_is_once(as_json):
-    asked = ("--field", "recovery.restart_min", "--field", "checkpoint.stall_s", "--field", "recovery.restart_min")
-    record = as_json(*AT_24K, "--target", "0.9", *asked)
+    command = ("--field", "recovery.restart_min", "--field", "checkpoint.stall_s", "--field", "recovery.restart_min")
+    record = as_json(*AT_24K, "--target", "0.9", *command)
     assert [need["field"] for need in record["requirements"]] == ["recovery.restart_min", "checkpoint.stall_s"]
     assert record["target_ettr"] == 0.9
     first = record["requirements"][0]
@@ -130,10 +130,10 @@ def test_all_fields_are_asked_and_those_that_can_do_it_come_first(as_json):
 
 
 def test_what_no_value_reaches_is_answered_with_what_is_possible_and_what_stands_in_the_way(in_words, as_json):
-    asked = (*AT_24K, "--target", "0.9", "--field", "recovery.detection_min")
-    (need,) = as_json(*asked)["requirements"]
+    command = (*AT_24K, "--target", "0.9", "--field", "recovery.detection_min")
+    (need,) = as_json(*command)["requirements"]
     assert (need["value"], need["reached"], need["blocker"]) == (None, False, "checkpoint.stall_s")
-    out = in_words(*asked)
+    out = in_words(*command)
     assert re.search(rf"^recovery.detection_min +none +1 +min +{need['best_ettr']:.1%}$", out, re.M)
     text = re.escape("checkpoint.stall_s is the bottleneck for recovery.detection_min")
     assert re.search(rf"^{text}.* {need['blocking'][0]['ettr']:.1%}\.$", out, re.M)
@@ -285,8 +285,8 @@ def test_a_saved_run_is_the_same_run_with_its_words(in_words, as_json, tmp_path)
     text = path.read_text(encoding="utf-8")
     assert "stall_s: 90  # [s] " in text
     assert "# detection_min: 5  # [min] " in text and "plausible range 0.06 to 10 (deng2025minder" in text
-    read, asked = as_json("plan", str(path)), as_json(*STORY)
-    assert {**read, "changes": None} == {**asked, "changes": None}
+    read, command = as_json("plan", str(path)), as_json(*STORY)
+    assert {**read, "changes": None} == {**command, "changes": None}
 
 
 @pytest.mark.parametrize("name", evidence.scenario_names())
@@ -395,8 +395,8 @@ def test_a_time_between_failures_goes_with_the_size_it_was_observed_on(as_json, 
     at_2048 = as_json("plan", "--gpus", "2048", "--mtbf-h", "22", "--save", str(same))
     assert at_2048["observed_gpus"] is None and "observed on" not in in_words("plan", str(same)).splitlines()[0]
     assert Scenario.load(same).override({"cluster.n_gpus": 50_000}).failures == Scenario.load(kept).failures
-    for told in (("--set", "cluster.n_gpus=50000"), ("--gpus", "50000")):
-        grown = as_json("plan", str(same), *told, "--save", str(tmp_path / "grown.yml"))
+    for size_options in (("--set", "cluster.n_gpus=50000"), ("--gpus", "50000")):
+        grown = as_json("plan", str(same), *size_options, "--save", str(tmp_path / "grown.yml"))
         assert grown["job_mttf_h"] == pytest.approx(plan["job_mttf_h"], rel=1e-12)
         assert grown["ettr"] == pytest.approx(plan["ettr"], rel=1e-9)
         assert Scenario.load(tmp_path / "grown.yml").n_nodes == 6250

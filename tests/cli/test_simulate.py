@@ -127,11 +127,11 @@ def test_what_the_closed_form_leaves_out_is_named_and_waits_are_told(in_words):
 
 def test_where_the_closed_form_has_no_answer_that_is_said(in_words, as_json):
     """Requests for maintenance come faster than checkpoints at which they could be served."""
-    asked = ("simulate", "rsc-1", "--runs", "30", "--set", "maintenance={per_day: 40, duration_min: 60}")
-    out = in_words(*asked)
+    command = ("simulate", "rsc-1", "--runs", "30", "--set", "maintenance={per_day: 40, duration_min: 60}")
+    out = in_words(*command)
     assert "analytical model:" not in out and re.search(r"^part +mean +95% CI +share *$", out, re.M)
     assert "The analytical model does not cover this run: budget.exact holds only for maintenance so rare that " in out
-    closed_form = as_json(*asked)["closed_form"]
+    closed_form = as_json(*command)["closed_form"]
     assert closed_form["ettr"] is None and closed_form["budget"] is None
     assert closed_form["refusal"].startswith("budget.exact holds only")
 

@@ -64,8 +64,8 @@ def test_many_points_are_shown_in_short(study, in_words):
     (study / "many.yml").write_text("cluster.n_gpus: {from: 8, to: 8000, step: 8}\n")
     out = in_words(*CALL, "--grid", "many.yml", "--out", "out", "--dry-run")
     assert "..." in out and "8000" in out and len(out.splitlines()) < 20
-    told = "1,000 points: 0 done, 0 failed, 1,000 open. They are computed together, in seconds."
-    assert told in " ".join(out.split())
+    summary = "1,000 points: 0 done, 0 failed, 1,000 open. They are computed together, in seconds."
+    assert summary in " ".join(out.split())
 
 
 def test_a_call_needs_no_notebook(study, ettr):

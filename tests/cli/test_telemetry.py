@@ -45,8 +45,8 @@ def test_a_part_is_written_and_used_as_a_base(in_words, as_json, file):
 
 
 def test_machines_get_the_same_as_python(as_json, file):
-    asked = ("--gpu", "0", "--medium", "immersion", "--power-window-ms", "2000")
-    record = as_json("telemetry", file, *asked)
+    options = ("--gpu", "0", "--medium", "immersion", "--power-window-ms", "2000")
+    record = as_json("telemetry", file, *options)
     fitted = telemetry.fit(telemetry.read(file), "h100", "immersion", gpu="0", power_window_s=2.0)
     assert record["fit"] == json.loads(json.dumps(fitted.to_dict()))
     assert record["recording"]["n_samples"] == len(telemetry.read(file).samples)

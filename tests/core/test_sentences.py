@@ -87,11 +87,11 @@ def test_a_duration_can_be_read_back(hours):
 @given(value=st.floats(1e-4, 1e9))
 @settings(max_examples=80)
 def test_a_number_has_three_digits_and_no_exponent(value):
-    told = sentences.number(value)
-    assert re.fullmatch(r"\d{1,3}(,\d{3})*(\.\d+)?", told)
-    assert float(told.replace(",", "")) == pytest.approx(value, rel=0.051)
+    text = sentences.number(value)
+    assert re.fullmatch(r"\d{1,3}(,\d{3})*(\.\d+)?", text)
+    assert float(text.replace(",", "")) == pytest.approx(value, rel=0.051)
     if value >= 1:
-        assert float(told.replace(",", "")) == pytest.approx(value, rel=5.1e-3)
+        assert float(text.replace(",", "")) == pytest.approx(value, rel=5.1e-3)
 
 
 def test_no_word_is_ever_infinite():

@@ -54,9 +54,9 @@ def test_a_full_disk_leaves_what_was_there(tmp_path):
         checkpoints.unmount(folder)
     assert not os.path.ismount(folder)
     assert checkpoints.mount(folder, 1) == ""
-    found = checkpoints.newest(folder, math.inf)
+    newest = checkpoints.newest(folder, math.inf)
     checkpoints.unmount(folder)
-    assert found == 2  # they came along
+    assert newest == 2  # they came along
 
 
 def test_a_disk_that_is_not_its_own_is_never_filled(tmp_path):

@@ -41,19 +41,19 @@ def parts(found):
 
 
 def test_a_crash():
-    found = measured(log(*STARTED, crash(5.0), ("down", 5.2, {"why": "crash"}), *AGAIN), SETTINGS)
-    assert parts(found) == pytest.approx(
+    result = measured(log(*STARTED, crash(5.0), ("down", 5.2, {"why": "crash"}), *AGAIN), SETTINGS)
+    assert parts(result) == pytest.approx(
         {"steps": 4.0, "stalls": 0.5, "rework": 1.5, "detection": 2.0, "queue": 0.0, "restart": 2.5}
     )
-    assert sum(parts(found).values()) == pytest.approx(10.5)  # to the last step
-    assert found.strikes == [Strike(0, 4.0, "crash")]  # since training began
-    assert (found.account.n_stops, found.n_lost_steps, found.n_resumed) == (1, 0, 0)
+    assert sum(parts(result).values()) == pytest.approx(10.5)  # to the last step
+    assert result.strikes == [Strike(0, 4.0, "crash")]  # since training began
+    assert (result.account.n_stops, result.n_lost_steps, result.n_resumed) == (1, 0, 0)
 
 
 def test_what_stopped_it_from_outside_is_queue():
-    found = measured(log(*STARTED, *AGAIN), SETTINGS)
-    assert found.n_resumed == 1 and found.account.n_stops == 0
-    assert found.account.queue_s == 2.5 and found.account.rework_s == 1.0
+    result = measured(log(*STARTED, *AGAIN), SETTINGS)
+    assert result.n_resumed == 1 and result.account.n_stops == 0
+    assert result.account.queue_s == 2.5 and result.account.rework_s == 1.0
 
 
 def test_a_durable_checkpoint_that_was_not_found_counts():
@@ -65,8 +65,8 @@ def test_a_durable_checkpoint_that_was_not_found_counts():
 
 
 def test_a_supervisor_that_dies_after_a_flip_was_found():
-    found = measured(log(*STARTED, ("spoilt", 5.0, {"step": 4}), *AGAIN), SETTINGS)
-    assert found.account.rework_s == 1.5 and found.account.detection_s == 2.0
+    result = measured(log(*STARTED, ("spoilt", 5.0, {"step": 4}), *AGAIN), SETTINGS)
+    assert result.account.rework_s == 1.5 and result.account.detection_s == 2.0
 
 
 def test_a_drill_that_is_not_done_is_refused():

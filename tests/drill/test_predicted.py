@@ -55,8 +55,8 @@ def test_a_corrupt_checkpoint_costs_the_interval_before():
 
 
 def test_a_flipped_bit_costs_what_was_trained_until_it_is_found():
-    asked = Settings(work_s=4.0, faults={"flip": 9.0}, check_steps=10)
-    account = replayed(asked, KNOWN, [Strike(0, 1.21, "flip")])
+    settings = Settings(work_s=4.0, faults={"flip": 9.0}, check_steps=10)
+    account = replayed(settings, KNOWN, [Strike(0, 1.21, "flip")])
     # it trains again since 1.1 s; 0.11 s and the rest of ten steps are lost, and no stall
     assert account.rework_s == pytest.approx(0.2)
     assert account.n_stops == 1
@@ -96,9 +96,9 @@ def test_drawn_plans_agree_with_the_exact_form(asked):
         slack = 0.01 * expected.total_h if settings.background else 0.0
         assert values.mean() == pytest.approx(getattr(expected, part), abs=4 * error + slack), part
     total_s = 3600 * np.array([one.total_h for one in budgets])
-    found = band(settings, known)
-    assert found.way == "exact model"
-    inside = ((total_s >= found.low_s - 1e-6) & (total_s <= found.high_s)).mean()
+    predicted = band(settings, known)
+    assert predicted.way == "exact model"
+    inside = ((total_s >= predicted.low_s - 1e-6) & (total_s <= predicted.high_s)).mean()
     assert inside == pytest.approx(0.95, abs=0.04)
 
 
@@ -111,19 +111,23 @@ def test_what_no_field_expresses_is_drawn():
 
 def test_a_run_without_a_fault_is_within_its_band():
     settings = Settings(work_s=4.0, faults={"crash": 60.0})
-    found = band(settings, KNOWN)
+    predicted = band(settings, KNOWN)
     least_s = 3600 * replayed(settings, KNOWN, []).budget(KNOWN.step_s).total_h
-    assert found.low_s == pytest.approx(least_s)
-    assert found.holds(0.995 * least_s) and not found.holds(0.98 * least_s) and not found.holds(1.02 * found.high_s)
+    assert predicted.low_s == pytest.approx(least_s)
+    assert (
+        predicted.holds(0.995 * least_s)
+        and not predicted.holds(0.98 * least_s)
+        and not predicted.holds(1.02 * predicted.high_s)
+    )
 
 
 def test_a_calibration_waits_three_times_as_long_where_workers_were_still_starting(tmp_path, monkeypatch):
-    asked, busy = [], MeasuredDrill(Account(), [], [], [], [], [], [], {}, 0, 0)
-    monkeypatch.setattr(answer.running, "run", lambda place, short, on_progress: asked.append((place, short)))
+    settings, busy = [], MeasuredDrill(Account(), [], [], [], [], [], [], {}, 0, 0)
+    monkeypatch.setattr(answer.running, "run", lambda place, short, on_progress: settings.append((place, short)))
     monkeypatch.setattr(answer, "events", lambda place: [])
     monkeypatch.setattr(answer, "measured", lambda log, short: busy)
     with pytest.raises(EttrError, match="use fewer workers or a less busy machine, and another folder"):
         calibrated(tmp_path, Settings())
-    apart_s = [short.plan[1].at_s - short.plan[0].at_s for _, short in asked]
+    apart_s = [short.plan[1].at_s - short.plan[0].at_s for _, short in settings]
     assert np.divide(apart_s, apart_s[0]) == pytest.approx([1, 3, 9])
-    assert len({place for place, _ in asked}) == 3
+    assert len({place for place, _ in settings}) == 3

@@ -32,14 +32,14 @@ SHORT = {"work_s": 1.6, "interval_s": 0.4, "write_s": 0.03, "heartbeat_s": 0.6, 
 def ended(folder, settings):
     """Hold what every drill must hold, and return its log, read."""
     log = events(folder)
-    found = measured(log, settings)
+    result = measured(log, settings)
     state = checkpoints.read(checkpoints.final_of(checkpoints.folder_of(folder)))
     assert state == undisturbed(settings.seed, settings.n_workers, settings.n_steps)
-    assert found.n_lost_steps == 0
+    assert result.n_lost_steps == 0
     last_s = max(event["at_s"] for event in log if event["event"] == "step")
-    assert 3600 * found.account.budget(0.02).total_h == pytest.approx(last_s - log[0]["at_s"], abs=1e-4)
-    assert sorted(found.account.step_s) == list(range(1, settings.n_steps + 1))
-    return found
+    assert 3600 * result.account.budget(0.02).total_h == pytest.approx(last_s - log[0]["at_s"], abs=1e-4)
+    assert sorted(result.account.step_s) == list(range(1, settings.n_steps + 1))
+    return result
 
 
 def children(folder, role=""):
@@ -79,9 +79,9 @@ def wait_for(condition, timeout_s=20.0):
 def test_whatever_strikes_the_parameters_are_the_same(tmp_path, plan, more):
     settings = Settings(**{**SHORT, **more}, plan=tuple(Fault(*fault) for fault in plan), seed=3)
     running.run(tmp_path / "drill", settings)
-    found = ended(tmp_path / "drill", settings)
-    stopping = [strike.kind for strike in found.strikes if strike.kind in (*STOPPING, FLIP)]
-    assert found.account.n_stops == len(stopping)
+    result = ended(tmp_path / "drill", settings)
+    stopping = [strike.kind for strike in result.strikes if strike.kind in (*STOPPING, FLIP)]
+    assert result.account.n_stops == len(stopping)
     assert not children(tmp_path)
 
 

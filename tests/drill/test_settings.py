@@ -35,8 +35,8 @@ def test_an_unknown_fault_is_answered_with_the_nearest():
 
 
 def test_a_seed_is_a_plan():
-    asked = {"faults": dict.fromkeys(KINDS, 5.0), "check_steps": 1}
-    first, again, other = (list(itertools.islice(Settings(seed=seed, **asked).planned(), 50)) for seed in (1, 1, 2))
+    values = {"faults": dict.fromkeys(KINDS, 5.0), "check_steps": 1}
+    first, again, other = (list(itertools.islice(Settings(seed=seed, **values).planned(), 50)) for seed in (1, 1, 2))
     assert first == again != other
     assert first == sorted(first)
     assert {fault.kind for fault in first} == set(KINDS)

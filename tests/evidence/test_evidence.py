@@ -397,5 +397,5 @@ def test_stamping_lists_a_new_preset_and_changes_nothing_else(copied, capsys, ol
     [(100_000, "Meta", 100_000), (131_072, "Meta", 100_000), (12_000, "ByteDance", 12_288), (200_000, None, None)],
 )
 def test_the_published_run_of_similar_size_is_the_nearest(n_gpus, operator, size):
-    found = evidence.published_near(n_gpus)
-    assert (found.operator, found.n_gpus) == (operator, size) if found else operator is None
+    nearest = evidence.published_near(n_gpus)
+    assert (nearest.operator, nearest.n_gpus) == (operator, size) if nearest else operator is None

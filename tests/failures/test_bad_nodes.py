@@ -54,9 +54,9 @@ def test_a_node_with_13_of_60_failures_is_named_in_every_draw():
 @pytest.mark.parametrize("rules", [{}, {"burst_mean": 3.0}, {"trend_beta": 1.5}], ids=str)
 def test_where_nodes_are_alike_few_are_named(rules):
     """Any node in 5% of the logs at most, which 40 logs exceed by 3 with probability 1.2%; none to replace in these."""
-    found = [of_log(seed, **rules) for seed in range(40)]
-    assert sum(bad.n_beyond > 0 for bad in found) <= 5
-    assert sum(len(bad.advised("replace")) for bad in found) <= 2
+    results = [of_log(seed, **rules) for seed in range(40)]
+    assert sum(bad.n_beyond > 0 for bad in results) <= 5
+    assert sum(len(bad.advised("replace")) for bad in results) <= 2
 
 
 def test_lemons_are_replaced_and_do_not_hide_each_other():
@@ -91,16 +91,16 @@ def of_nodes(seed, rate, **rules):
 
 def test_unequal_rates_are_no_memory():
     """A tenth of the nodes at eight times the rate: what is not named yet must not hide the rest of them."""
-    found = [of_log(seed, lemon_share=0.1, lemon_factor=8.0) for seed in range(6)]
-    assert sum(not bad.has_memory for bad in found) >= 5
-    assert sum(bad.n_beyond for bad in found) > 6 * 10
+    results = [of_log(seed, lemon_share=0.1, lemon_factor=8.0) for seed in range(6)]
+    assert sum(not bad.has_memory for bad in results) >= 5
+    assert sum(bad.n_beyond for bad in results) > 6 * 10
 
 
 def test_repairs_that_do_not_hold_are_no_reason_to_replace():
     """Half of the repairs fail within a week: chains of failures, on nodes like any other."""
-    found = [of_log(seed, repeat_probability=0.5, repeat_within_h=168.0) for seed in range(20)]
-    assert sum(len(bad.advised("replace")) for bad in found) <= 2
-    assert sum(len(bad.advised("re-test")) for bad in found) > 20
+    results = [of_log(seed, repeat_probability=0.5, repeat_within_h=168.0) for seed in range(20)]
+    assert sum(len(bad.advised("replace")) for bad in results) <= 2
+    assert sum(len(bad.advised("re-test")) for bad in results) > 20
 
 
 def test_one_node_whose_repairs_do_not_hold():

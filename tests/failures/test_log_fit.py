@@ -244,9 +244,9 @@ def test_stamps_of_whole_days_show_no_shape():
 
 def test_a_fit_names_its_steps_and_repeats_itself():
     log, steps = log_of(simulate_log(9, days=30.0), days=30.0), []
-    told = failures.fit(log, seed=3, progress=steps.append)
+    fit = failures.fit(log, seed=3, progress=steps.append)
     assert steps[0] == "rates" and "nodes" in steps and len(steps) == len(set(steps))
-    assert told.to_dict() == failures.fit(log, seed=3).to_dict()
+    assert fit.to_dict() == failures.fit(log, seed=3).to_dict()
 
 
 def test_what_cannot_be_asked():

@@ -21,10 +21,10 @@ def past_of(seed, **rules):
 @pytest.mark.parametrize("rules", [{}, {"burst_mean": 3.0}, {"shape": 0.7}], ids=str)
 def test_where_nothing_changes_the_whole_is_taken(rules):
     """A part in fewer than one log of ten, and hardly wider than independent failures would ask where they are so."""
-    found = [past_of(seed, **rules) for seed in range(40)]
-    assert sum(not past.is_whole for past in found) <= 4
+    results = [past_of(seed, **rules) for seed in range(40)]
+    assert sum(not past.is_whole for past in results) <= 4
     if not rules:
-        assert np.mean([past.index for past in found]) < 1.3
+        assert np.mean([past.index for past in results]) < 1.3
 
 
 @pytest.mark.parametrize("beta", [0.5, 1.8])

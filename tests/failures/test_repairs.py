@@ -107,8 +107,8 @@ def test_repairs_of_a_log_are_a_section_of_a_scenario(plain_run):
     rng = np.random.default_rng(5)
     start_h = np.sort(rng.uniform(0, 2000, 300))
     lasted_h = rng.weibull(0.7, 300) * 20
-    found = repair_times(find_outages(start_h, start_h + lasted_h, None, 2000.0, 4000))
-    section = found.section
+    repairs = repair_times(find_outages(start_h, start_h + lasted_h, None, 2000.0, 4000))
+    section = repairs.section
     assert section["manual_h"] == pytest.approx(lasted_h.mean(), rel=0.02)
     assert section["cv"] == pytest.approx(lasted_h.std() / lasted_h.mean(), rel=0.02)
     run = plain_run.override({"spares": {"n_nodes": 0}, "repair": section, "job.productive_h": 4})

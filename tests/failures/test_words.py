@@ -133,8 +133,8 @@ def test_a_moving_rate_is_not_called_bunches():
 
 def test_every_answer_has_its_words():
     docs = "".join(vars(JUDGED)[name].__doc__ for name in ("memoryless", "trending", "replace_or_retest", "separate"))
-    told = {" ".join(words.split()) for words in re.findall(r"``([^`]+)``", docs)}
-    assert {answer for _, answer in VERDICTS} == told
+    documented = {" ".join(words.split()) for words in re.findall(r"``([^`]+)``", docs)}
+    assert {answer for _, answer in VERDICTS} == documented
 
 
 def test_bad_nodes_are_named_with_what_to_do():

@@ -20,7 +20,7 @@ def read(write):
     """Read a text as a log of 16 nodes over May 2024, unless told otherwise."""
 
     def _read(content, name="log.csv", **options):
-        asked = {"n_nodes": 16, "window": "2024-05-01/2024-05-31", **options}
-        return logs.read(write(content, name), **asked)
+        arguments = {"n_nodes": 16, "window": "2024-05-01/2024-05-31", **options}
+        return logs.read(write(content, name), **arguments)
 
     return _read

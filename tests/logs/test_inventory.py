@@ -28,8 +28,8 @@ e,,2024-04-01
 @pytest.fixture
 def read_with(write):
     def _read(log=LOG, nodes=NODES, **options):
-        asked = {"window": "2024-05-01/2024-05-31", "zone": "UTC", **options}
-        return logs.read(write(log), inventory=write(nodes, "nodes.csv"), **asked)
+        arguments = {"window": "2024-05-01/2024-05-31", "zone": "UTC", **options}
+        return logs.read(write(log), inventory=write(nodes, "nodes.csv"), **arguments)
 
     return _read
 

@@ -88,18 +88,18 @@ def as_text(*groups):
 
 def test_survival_and_shape_are_those_of_scipy(lives):
     duration, observed = drawn(1, 300)
-    found = unit_lifetimes(lives(as_text((duration, observed))))
+    fitted = unit_lifetimes(lives(as_text((duration, observed))))
     data = stats.CensoredData(uncensored=duration[observed], right=duration[~observed])
     curve = stats.ecdf(data).sf
-    for row in found.whole.at_ages.itertuples():
+    for row in fitted.whole.at_ages.itertuples():
         assert row.survival == pytest.approx(float(curve.evaluate(row.age_d * 24)))
         assert row.at_risk == (duration >= row.age_d * 24).sum()
     shape, _, scale = stats.weibull_min.fit(data, floc=0)
-    assert (found.whole.weibull.shape, found.whole.weibull.scale_h) == pytest.approx((shape, scale), rel=1e-3)
-    before, after = (float(curve.evaluate(found.whole.median_h + step)) for step in (-1e-6, 1e-6))  # times are in us
+    assert (fitted.whole.weibull.shape, fitted.whole.weibull.scale_h) == pytest.approx((shape, scale), rel=1e-3)
+    before, after = (float(curve.evaluate(fitted.whole.median_h + step)) for step in (-1e-6, 1e-6))  # times are in us
     assert after <= 0.5 + 1e-9 < before
-    assert found.whole.low_h < found.whole.median_h < found.whole.high_h
-    assert found.whole.n == 300 and found.whole.n_failed == observed.sum()
+    assert fitted.whole.low_h < fitted.whole.median_h < fitted.whole.high_h
+    assert fitted.whole.n == 300 and fitted.whole.n_failed == observed.sum()
 
 
 def test_the_log_rank_test_is_scipy_s():
@@ -116,37 +116,37 @@ def test_the_log_rank_test_of_three_is_even_where_they_are_alike():
 
 
 def test_cohorts_are_told_apart_in_words(lives):
-    found = unit_lifetimes(lives(as_text(drawn(1, 200), drawn(2, 100, scale=500.0)), split="vendor"))
-    assert [one.name for one in found.cohorts] == ["A", "B"] and found.cohorts_p < 1e-3
-    headline, note, table, differ = found.report()[:4]
+    fitted = unit_lifetimes(lives(as_text(drawn(1, 200), drawn(2, 100, scale=500.0)), split="vendor"))
+    assert [one.name for one in fitted.cohorts] == ["A", "B"] and fitted.cohorts_p < 1e-3
+    headline, note, table, differ = fitted.report()[:4]
     assert headline.text == "log.csv" and note.text.startswith("The median lifetime is ")
     assert "the failure rate rises with age" in note.text
     assert [row[0] for row in table.rows] == ["all", "A", "B"] and table.columns[3] == "survive 30 d"
     assert differ.text == "Cohorts by vendor (A and B) have different lifetimes (log-rank, p < 0.001)."
-    json.dumps(found.to_dict(), allow_nan=False)
+    json.dumps(fitted.to_dict(), allow_nan=False)
 
 
 def test_few_failures_tell_no_median_and_no_shape(lives):
-    found = unit_lifetimes(lives("age_d,failed,vendor\n10,1,X\n20,0,X\n30,0,Y\n40,0,Y\n", split="vendor"))
-    note, differ = found.report()[1].text, found.report()[3].text
+    fitted = unit_lifetimes(lives("age_d,failed,vendor\n10,1,X\n20,0,X\n30,0,Y\n40,0,Y\n", split="vendor"))
+    note, differ = fitted.report()[1].text, fitted.report()[3].text
     assert note.startswith("75% of the units live longer than 10 days, the last age at which one failed.")
-    assert "A Weibull fit takes at least five different ages" in note and found.whole.weibull is None
+    assert "A Weibull fit takes at least five different ages" in note and fitted.whole.weibull is None
     assert differ.endswith(" may have the same lifetimes (log-rank, p = 0.32).")
-    assert isinstance(found.whole.curve, pd.DataFrame) and np.isinf(found.whole.median_h)
+    assert isinstance(fitted.whole.curve, pd.DataFrame) and np.isinf(fitted.whole.median_h)
 
 
 def test_one_failure_of_five_bounds_no_median(lives):
     """Five of five alive at 30 days: 48 to 100% (lifelines issue 533)."""
-    found = unit_lifetimes(lives("age_h,failed\n13467,0\n13760,1\n12011,0\n7798,0\n7928,0\n"))
-    note, table = found.report()[1].text, found.report()[2]
+    fitted = unit_lifetimes(lives("age_h,failed\n13467,0\n13760,1\n12011,0\n7798,0\n7928,0\n"))
+    note, table = fitted.report()[1].text, fitted.report()[2]
     assert note.startswith("The median lifetime is 573 days (too few units for an interval).")
     assert table.rows[0][3:6] == ["100% (48% to 100%)", "100% (48% to 100%)", "100% (29% to 100%)"]
-    assert (found.whole.low_h, found.whole.high_h) == (0, np.inf)
+    assert (fitted.whole.low_h, fitted.whole.high_h) == (0, np.inf)
 
 
 def test_where_none_failed_the_bound_is_exact(lives):
-    found = unit_lifetimes(lives("age_h,failed\n" + "6,0\n" * 100))
-    assert found.report()[1].text.startswith(
+    fitted = unit_lifetimes(lives("age_h,failed\n" + "6,0\n" * 100))
+    assert fitted.report()[1].text.startswith(
         "None of 100 units failed in 6 h of service or more: at least 96.4% of such units live longer (95%, exact)."
     )
 
@@ -154,8 +154,8 @@ def test_where_none_failed_the_bound_is_exact(lives):
 def test_a_cohort_without_a_failure_is_compared(lives):
     """By hand: z = 4.68."""
     rows = ["400,0,A"] * 10 + [f"{age},1,B" for age in range(30, 301, 30)]
-    found = unit_lifetimes(lives("\n".join(["age_d,failed,vendor", *rows]), split="vendor"))
-    assert found.cohorts_p == pytest.approx(3e-6, rel=0.1)
-    assert "have different lifetimes" in found.report()[3].text
+    fitted = unit_lifetimes(lives("\n".join(["age_d,failed,vendor", *rows]), split="vendor"))
+    assert fitted.cohorts_p == pytest.approx(3e-6, rel=0.1)
+    assert "have different lifetimes" in fitted.report()[3].text
     alive = unit_lifetimes(lives("age_d,failed,vendor\n10,0,X\n20,0,Y\n", split="vendor"))
     assert alive.cohorts_p is None and alive.report()[3].text.endswith("cannot be compared: no unit failed.")

@@ -96,12 +96,12 @@ def test_the_kernel_s_messages_count_and_nobody_else_s():
         entry(NOON + 9000, [*XID.format(48).encode(), 255], "gpu-09"),
         *(entry(NOON + 9999, None), "{}", "no JSON", entry(10**20, XID.format(79))),
     ]
-    found = outcome(journal.FORMAT, "\n".join(lines))
-    assert found.starts == ["2025-06-01 12:01:00", "2025-06-01 14:30:00"]
-    assert found.events["node"].tolist() == ["gpu-07", "gpu-09"] and found.exposure.n_nodes == 3
-    assert found.n("dropped", "another program") == 1 and found.n("merged", "same number") == 1
-    assert found.n("not parsed", "not a record of the journal") == 2 and found.n("not parsed", "invalid time") == 1
-    assert found.n_records == len(lines)
+    log = outcome(journal.FORMAT, "\n".join(lines))
+    assert log.starts == ["2025-06-01 12:01:00", "2025-06-01 14:30:00"]
+    assert log.events["node"].tolist() == ["gpu-07", "gpu-09"] and log.exposure.n_nodes == 3
+    assert log.n("dropped", "another program") == 1 and log.n("merged", "same number") == 1
+    assert log.n("not parsed", "not a record of the journal") == 2 and log.n("not parsed", "invalid time") == 1
+    assert log.n_records == len(lines)
 
 
 # --------------------------------------------------------------------------- Kubernetes
@@ -129,13 +129,13 @@ def test_nodes_are_out_from_not_ready_to_ready():
         event("2025-06-05T10:00:00Z", "NodeHasDiskPressure", "gpu-09"),
         event(None, "NodeNotReady", "gpu-10", eventTime="2025-06-06T10:00:00.5Z"),
     )
-    found = outcome(kubernetes.FORMAT, text)
-    assert found.events["node"].tolist() == ["gpu-07", "gpu-08", "gpu-09", "gpu-10"]
-    assert found.events["cause"].tolist() == ["NodeNotReady", "KernelOops", "GPUXidError", "NodeNotReady"]
-    assert str(found.events["end"][0])[:19] == "2025-06-01 12:00:00" and found.events["end"].isna().sum() == 3
-    assert found.n("merged", "event of a node during its outage") == found.n("merged", "same reason") == 1
-    assert found.n("dropped", "event of a Pod") == found.n("dropped", "NodeHasDiskPressure") == 1
-    assert found.n_records == 11 and found.exposure.n_nodes is None
+    log = outcome(kubernetes.FORMAT, text)
+    assert log.events["node"].tolist() == ["gpu-07", "gpu-08", "gpu-09", "gpu-10"]
+    assert log.events["cause"].tolist() == ["NodeNotReady", "KernelOops", "GPUXidError", "NodeNotReady"]
+    assert str(log.events["end"][0])[:19] == "2025-06-01 12:00:00" and log.events["end"].isna().sum() == 3
+    assert log.n("merged", "event of a node during its outage") == log.n("merged", "same reason") == 1
+    assert log.n("dropped", "event of a Pod") == log.n("dropped", "NodeHasDiskPressure") == 1
+    assert log.n_records == 11 and log.exposure.n_nodes is None
 
 
 def test_events_that_are_counted_or_few_are_doubted(tmp_path):
@@ -188,11 +188,11 @@ def test_critical_entries_of_a_controller_count():
             ]
         }
     )
-    found = outcome(redfish.FORMAT, text)
-    assert found.starts == ["2025-06-01 08:00:00", "2025-06-04 10:00:00"]
-    assert found.events["node"].tolist() == ["log", "HGX_3"] and found.events["component"][0] == "Power Supply"
-    assert found.n("dropped", "severity Warning") == found.n("dropped", "end of an earlier") == 1
-    assert found.n("merged", "same message") == found.n("not parsed", "not an entry") == 1
+    log = outcome(redfish.FORMAT, text)
+    assert log.starts == ["2025-06-01 08:00:00", "2025-06-04 10:00:00"]
+    assert log.events["node"].tolist() == ["log", "HGX_3"] and log.events["component"][0] == "Power Supply"
+    assert log.n("dropped", "severity Warning") == log.n("dropped", "end of an earlier") == 1
+    assert log.n("merged", "same message") == log.n("not parsed", "not an entry") == 1
 
 
 # --------------------------------------------------------------------------- what nobody meant

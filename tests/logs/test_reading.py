@@ -194,15 +194,15 @@ def test_nodes_are_asked_for(read):
 
 def test_nodes_of_cohorts_must_fit(read):
     text = "start,node,gen\n2024-05-02,a,H100\n2024-05-03,b,H100\n2024-05-04,c,A100\n"
-    asked = {"columns": {"generation": "gen"}}
-    log = read(text, cohort_nodes={"generation": {"H100": 8, "B200": 4}}, **asked)
+    arguments = {"columns": {"generation": "gen"}}
+    log = read(text, cohort_nodes={"generation": {"H100": 8, "B200": 4}}, **arguments)
     assert log.cohort_nodes == {"generation": {"H100": 8, "B200": 4}}
     with pytest.raises(InputError, match="must sum to at most n_nodes = 16, got 17"):
-        read(text, cohort_nodes={"generation": {"H100": 8, "A100": 9}}, **asked)
+        read(text, cohort_nodes={"generation": {"H100": 8, "A100": 9}}, **arguments)
     with pytest.raises(InputError, match="generation H100 must be >= 2, the nodes that failed, got 1"):
-        read(text, cohort_nodes={"generation": {"H100": 1}}, **asked)
+        read(text, cohort_nodes={"generation": {"H100": 1}}, **arguments)
     with pytest.raises(UnknownName, match="cohort column 'gen'"):
-        read(text, cohort_nodes={"gen": {"H100": 1}}, **asked)
+        read(text, cohort_nodes={"gen": {"H100": 1}}, **arguments)
 
 
 WRONG = {

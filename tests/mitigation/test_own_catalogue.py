@@ -32,11 +32,11 @@ def read(tmp_path):
 
 
 def test_an_own_catalogue_is_applied(read, llama3):
-    own = read()
-    assert own.ids == ("mine",) and own["mine"].has_evidence and own.assumptions == ()
-    run = mitigation.apply(llama3, "mine", own)
+    catalogue = read()
+    assert catalogue.ids == ("mine",) and catalogue["mine"].has_evidence and catalogue.assumptions == ()
+    run = mitigation.apply(llama3, "mine", catalogue)
     assert run.recovery.restart_min == llama3.recovery.restart_min / 2
-    assert mitigation.with_assumptions(llama3, own) == mitigation.WithAssumptions(llama3, ())
+    assert mitigation.with_assumptions(llama3, catalogue) == mitigation.WithAssumptions(llama3, ())
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_a_conflict_with_nobody(read):
 
 def test_changes_that_clash_without_a_word_are_found(read, llama3):
     second = GOOD.split("\n", 2)[2].replace("id: mine", "id: other").replace("op: scale", "op: cap")
-    own = read(GOOD, GOOD + second)
-    assert own.conflict("mine", "other").startswith("on recovery.restart_min it matters whether scale or cap")
+    catalogue = read(GOOD, GOOD + second)
+    assert catalogue.conflict("mine", "other").startswith("on recovery.restart_min it matters whether scale or cap")
     with pytest.raises(InputError, match="mine and other do not go together"):
-        mitigation.apply(llama3, ["mine", "other"], own)
+        mitigation.apply(llama3, ["mine", "other"], catalogue)

@@ -181,9 +181,9 @@ def test_a_job_without_an_end_has_no_dates():
     answer = plan.make(run)
     assert answer.dates is None and answer.due is None
     assert answer.to_dict()["dates"] is None and "runs finish" not in str(answer.report())
-    for asked in (START, plan.calendar_of(done="40%"), plan.calendar_of("2027-01-15", "2027-03-08")):
+    for calendar in (START, plan.calendar_of(done="40%"), plan.calendar_of("2027-01-15", "2027-03-08")):
         with pytest.raises(InputError, match=r"has no end.*job\.productive_h"):
-            plan.make(run, calendar=asked)
+            plan.make(run, calendar=calendar)
 
 
 def test_a_share_done_shortens_the_rest_and_leaves_the_start_out():

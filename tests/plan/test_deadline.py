@@ -99,9 +99,9 @@ def test_where_no_value_is_enough_the_best_one_is_not(answer):
 
 def test_what_changes_the_work_or_is_asked_elsewhere_is_no_lever():
     for answer in (COUNTED(), exact_rate()):
-        asked = {one.field for one in answer.due.levers}
-        assert not asked & {"job.productive_h", "checkpoint.interval_min", "cluster.n_gpus", "spares.n_nodes"}
-        assert "failures.rate_per_1000_node_days" in asked
+        paths = {one.field for one in answer.due.levers}
+        assert not paths & {"job.productive_h", "checkpoint.interval_min", "cluster.n_gpus", "spares.n_nodes"}
+        assert "failures.rate_per_1000_node_days" in paths
 
 
 def test_a_deadline_that_is_kept_with_nine_in_ten_needs_nothing():

@@ -87,13 +87,13 @@ def test_the_dollars_are_those_of_the_lost_hours(answer):
 
 def test_the_recommended_set_saves_what_the_better_run_saves(answer):
     """By hand: the same training takes less wall clock, whose GPUs are not paid for."""
-    found = answer.recommendation
-    assert found.steps and "async-checkpoint" not in found.ids, "another step makes it redundant"
-    better = plan.make(mitigation.apply(answer.scenario, found.ids), simulate=False)
+    best_set = answer.recommendation
+    assert best_set.steps and "async-checkpoint" not in best_set.ids, "another step makes it redundant"
+    better = plan.make(mitigation.apply(answer.scenario, best_set.ids), simulate=False)
     saved = 1 - float(answer.budget.ettr) / float(better.budget.ettr)
-    assert found.ettr_with_all == pytest.approx(float(better.budget.ettr), rel=1e-6)
-    assert found.saved_usd == pytest.approx(saved * 4096 * 2.5 * 730.5, rel=1e-5)
-    assert found.net_usd == pytest.approx(12 * found.saved_usd - found.price_usd)
+    assert best_set.ettr_with_all == pytest.approx(float(better.budget.ettr), rel=1e-6)
+    assert best_set.saved_usd == pytest.approx(saved * 4096 * 2.5 * 730.5, rel=1e-5)
+    assert best_set.net_usd == pytest.approx(12 * best_set.saved_usd - best_set.price_usd)
 
 
 def test_the_answer_fits_one_screen(answer, render):

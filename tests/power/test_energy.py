@@ -27,15 +27,15 @@ def test_simulated_and_expected_energy_agree(llama3, profile):
     simulation = simulate(llama3, 100, timeline=[0])
     of_mean = power.energy(simulation.budget, profile)["it_mwh"].sum()
     assert of_mean == pytest.approx(power.energy(budget.exact(llama3), profile)["it_mwh"].sum(), rel=0.01)
-    own = simulation.timeline
-    of_one = power.energy(own, profile)["it_mwh"].sum()
+    timeline = simulation.timeline
+    of_one = power.energy(timeline, profile)["it_mwh"].sum()
     runs = simulation.runs.iloc[0]
     parts = {
         name: float(runs[name]) for name in TimeBudget.__dataclass_fields__ if name.endswith("_h") and name in runs
     }
     parts.pop("spare_gpu_h", None)
     # steps that are cut off have taken more than their mean: at most this much, once a stretch
-    room = len(own) * profile.n_gpus * profile.waveform._table[1].max() / 3.6e9
+    room = len(timeline) * profile.n_gpus * profile.waveform._table[1].max() / 3.6e9
     assert 0 <= of_one - power.energy(TimeBudget(**parts), profile)["it_mwh"].sum() <= room
 
 
@@ -63,8 +63,8 @@ def test_a_part_of_ones_own(tmp_path, llama3):
 
     path = tmp_path / "mine.yml"
     path.write_text(Gpu.load("h100").to_yaml().replace("name: h100", "name: mine").replace("350", "100"))
-    own = power.profile(llama3.override({"power.part": str(path)}))
-    assert own.waveform.swing_w == pytest.approx(596.0)
+    timeline = power.profile(llama3.override({"power.part": str(path)}))
+    assert timeline.waveform.swing_w == pytest.approx(596.0)
     with pytest.raises(UnknownName, match="unknown part 'h1000'.*did you mean 'h100'"):
         power.profile(llama3, part="h1000")
 

@@ -140,9 +140,9 @@ def powers(own: Waveform, n: int = 4096) -> np.ndarray:
 
 @pytest.mark.parametrize("jitter_s", [0.0, 0.05])
 def test_the_harmonics_are_those_of_the_closed_form(jitter_s):
-    own = wave(jitter_s)
-    amplitudes = 2 * np.abs(np.fft.rfft(powers(own)))[1:6] / 4096
-    expected = harmonic_amplitude(np.arange(1, 6), 0.7, 500.0, own.step_s, jitter_s)
+    measured = wave(jitter_s)
+    amplitudes = 2 * np.abs(np.fft.rfft(powers(measured)))[1:6] / 4096
+    expected = harmonic_amplitude(np.arange(1, 6), 0.7, 500.0, measured.step_s, jitter_s)
     assert amplitudes == pytest.approx(expected, rel=2e-3, abs=1e-3)  # the table and the bins round edges
 
 

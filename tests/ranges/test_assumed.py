@@ -85,31 +85,31 @@ def test_what_is_given_is_not_assumed(first):
 def test_nothing_assumed_leaves_no_range(plain_run):
     zeros = ("checkpoint.persist_s", "checkpoint.persist_slowdown", "checkpoint.load_s", "recovery.queue_min")
     zeros += ("recovery.init_s_per_1000_gpus", "recovery.person_share", "recovery.person_min")
-    told = ranges.assumptions(plain_run.override(dict.fromkeys(zeros, 0.0)))
-    assert told.inputs == () and told.range is None and told.words == "no input is assumed"
+    assumed = ranges.assumptions(plain_run.override(dict.fromkeys(zeros, 0.0)))
+    assert assumed.inputs == () and assumed.range is None and assumed.words == "no input is assumed"
 
 
 def test_the_draws_are_those_of_the_closed_form_one_by_one(first):
-    told = ranges.assumptions(first, n=100, seed=5)
+    assumed = ranges.assumptions(first, n=100, seed=5)
     order = [one.field for one in assumed_inputs(first)]
     u = even_points(100, len(order), 5)
-    inputs = {one.field: one for one in told.inputs}
+    inputs = {one.field: one for one in assumed.inputs}
     for i in (0, 41):
         values = {path: float(inputs[path].at(u[i, j])) for j, path in enumerate(order)}
         run = first.override({**values, "checkpoint.interval_min": budget.best_interval_min(first)})
-        assert told.values[i] == pytest.approx(float(budget.exact(run).ettr), rel=1e-9)
-    low, high = np.quantile(told.values, (0.05, 0.95))
-    assert told.range == (min(low, told.ettr), max(high, told.ettr))
-    assert told.agrees and told.condition == ""
+        assert assumed.values[i] == pytest.approx(float(budget.exact(run).ettr), rel=1e-9)
+    low, high = np.quantile(assumed.values, (0.05, 0.95))
+    assert assumed.range == (min(low, assumed.ettr), max(high, assumed.ettr))
+    assert assumed.agrees and assumed.condition == ""
 
 
 def test_draws_that_contradict_what_is_published_are_left_out():
     run = Scenario.load("llama3-405b")
-    told = ranges.assumptions(run)
+    assumed = ranges.assumptions(run)
     free = ranges.assumptions(run.override({"measured": None}))
     assert free.values.size == free.n_draws and free.range[0] < 0.85
-    assert 100 < told.values.size < told.n_draws and told.range[0] > 0.89
-    assert "given the published ETTR above 90%" in told.words
+    assert 100 < assumed.values.size < assumed.n_draws and assumed.range[0] > 0.89
+    assert "given the published ETTR above 90%" in assumed.words
 
 
 def test_a_few_ranges_with_a_source_are_no_range():
@@ -125,13 +125,13 @@ def test_a_few_ranges_with_a_source_are_no_range():
             },
         }
     )
-    told = ranges.assumptions(run)
-    assert told.range is None and [one.source for one in told.inputs] == ["", ""]
-    leading = told.leading.field
-    assert told.at_half > told.ettr > told.at_twice
+    assumed = ranges.assumptions(run)
+    assert assumed.range is None and [one.source for one in assumed.inputs] == ["", ""]
+    leading = assumed.leading.field
+    assert assumed.at_half > assumed.ettr > assumed.at_twice
     twice = budget.exact(run.override({leading: 200, "checkpoint.interval_min": budget.best_interval_min(run)}))
-    assert told.at_twice == pytest.approx(float(twice.ettr), rel=1e-9)
-    assert "twice the assumed" in told.words
+    assert assumed.at_twice == pytest.approx(float(twice.ettr), rel=1e-9)
+    assert "twice the assumed" in assumed.words
 
 
 def test_too_few_draws_are_refused(first):
@@ -153,21 +153,21 @@ def test_the_headline_of_every_preset_lies_within_its_range_at_any_size(name, n_
     run = Scenario.load(name)
     tokens = {"job.productive_h": run.productive_h} if run.job.tokens else {}
     run = run.override({**tokens, "cluster.n_gpus": n_gpus or run.cluster.n_gpus})
-    told = ranges.assumptions(run)
-    low, high = np.quantile(told.values, (0.05, 0.95))
-    assert told.agrees and low <= told.ettr <= high
-    assert told.range == (low, high)
-    record = told.to_dict()
-    assert record["n_kept"] <= record["n_draws"] and len(record["inputs"]) == len(told.inputs)
+    assumed = ranges.assumptions(run)
+    low, high = np.quantile(assumed.values, (0.05, 0.95))
+    assert assumed.agrees and low <= assumed.ettr <= high
+    assert assumed.range == (low, high)
+    record = assumed.to_dict()
+    assert record["n_kept"] <= record["n_draws"] and len(record["inputs"]) == len(assumed.inputs)
 
 
 @pytest.mark.parametrize("n_gpus", [64, 4096, 65_536])
 @pytest.mark.parametrize("node_mttf_h", [4000, 20_000])
 def test_the_headline_of_somebody_who_only_knows_failures_lies_within_its_range(n_gpus, node_mttf_h):
-    told = ranges.assumptions(Scenario.of({"cluster": {"n_gpus": n_gpus}, "failures": {"node_mttf_h": node_mttf_h}}))
-    low, high = np.quantile(told.values, (0.05, 0.95))
-    assert low < told.ettr < high
-    assert abs(np.mean(told.values < told.ettr) - 0.5) < 0.25  # and nowhere near an end
+    assumed = ranges.assumptions(Scenario.of({"cluster": {"n_gpus": n_gpus}, "failures": {"node_mttf_h": node_mttf_h}}))
+    low, high = np.quantile(assumed.values, (0.05, 0.95))
+    assert low < assumed.ettr < high
+    assert abs(np.mean(assumed.values < assumed.ettr) - 0.5) < 0.25  # and nowhere near an end
 
 
 # --------------------------------------------------------------------------- of another cluster
@@ -214,13 +214,13 @@ def test_a_rate_is_drawn_from_published_clusters_each_once():
 )
 def test_a_rate_is_from_elsewhere_where_a_published_one_is_used_at_another_size(name, values, is_elsewhere):
     run = Scenario.load(name).override(values)
-    told = ranges.across_clusters(run)
-    assert (told is not None) is ranges.rate_is_from_elsewhere(run) is is_elsewhere
-    if told is not None:
+    assumed = ranges.across_clusters(run)
+    assert (assumed is not None) is ranges.rate_is_from_elsewhere(run) is is_elsewhere
+    if assumed is not None:
         own = ranges.assumptions(run)
-        assert told.range[0] < own.range[0] < own.range[1] < told.range[1]
-        assert told.label != own.label and told.ettr == own.ettr
-        assert {one.field for one in told.inputs} - {one.field for one in own.inputs} == {
+        assert assumed.range[0] < own.range[0] < own.range[1] < assumed.range[1]
+        assert assumed.label != own.label and assumed.ettr == own.ettr
+        assert {one.field for one in assumed.inputs} - {one.field for one in own.inputs} == {
             "failures.rate_per_1000_node_days"
         }
 
@@ -247,21 +247,21 @@ def with_a_store(write_gb_s: float) -> Scenario:
 
 def test_draws_that_break_a_rule_of_the_scenario_are_redrawn():
     """A smaller checkpoint is written faster than the faster tier allows, which is no run that never ends."""
-    told = ranges.assumptions(with_a_store(50))
-    assert told.n_redrawn > 0.05 * told.n_draws and told.n_draws == told.values.size == 4096
-    assert told.values.min() > 0.97
-    assert told.range[0] == pytest.approx(0.98, abs=0.002) and told.range[1] == pytest.approx(0.992, abs=0.002)
-    assert "redrawn" in told.words and told.to_dict()["n_redrawn"] == told.n_redrawn
+    assumed = ranges.assumptions(with_a_store(50))
+    assert assumed.n_redrawn > 0.05 * assumed.n_draws and assumed.n_draws == assumed.values.size == 4096
+    assert assumed.values.min() > 0.97
+    assert assumed.range[0] == pytest.approx(0.98, abs=0.002) and assumed.range[1] == pytest.approx(0.992, abs=0.002)
+    assert "redrawn" in assumed.words and assumed.to_dict()["n_redrawn"] == assumed.n_redrawn
     slow = ranges.assumptions(with_a_store(10))  # which no draw makes too fast
     assert slow.n_redrawn == 0 and "redrawn" not in slow.words
-    assert slow.range == pytest.approx(told.range, abs=0.003), "the store hardly matters: nothing is loaded from it"
+    assert slow.range == pytest.approx(assumed.range, abs=0.003), "the store hardly matters: nothing is loaded from it"
 
 
 def test_where_every_draw_breaks_a_rule_there_is_no_range_and_the_rule_is_named(monkeypatch):
     run = with_a_store(50)
     slowest = ranges.Assumed("checkpoint.store.changed_share", "the share", 1.0, 0.01, 0.02, "", "", "")
     monkeypatch.setattr(ranges.drawing, "assumed_inputs", lambda scenario: [slowest])
-    told = ranges.assumptions(run)
-    assert told.range is None and told.n_draws == 0 and told.values.size == 0
-    assert "must be >= 5 s, the write of the faster tier 'peer memory'" in told.words
-    assert told.to_dict()["low"] is None and told.report()
+    assumed = ranges.assumptions(run)
+    assert assumed.range is None and assumed.n_draws == 0 and assumed.values.size == 0
+    assert "must be >= 5 s, the write of the faster tier 'peer memory'" in assumed.words
+    assert assumed.to_dict()["low"] is None and assumed.report()

@@ -238,8 +238,10 @@ def test_a_mitigation_has_one_label_in_every_answer():
         "lemon-removal": "published",
         "sdc-checks": "published in part",
     }
-    found = recommendation.recommend(Scenario.load("rsc-1"))
-    known = {step.id: step.effect for step in found.steps} | {other.id: other.effect for other in found.alternatives}
+    best_set = recommendation.recommend(Scenario.load("rsc-1"))
+    known = {step.id: step.effect for step in best_set.steps} | {
+        other.id: other.effect for other in best_set.alternatives
+    }
     assert known["replica-recovery"] == labels["replica-recovery"]
     assert all(
         effect == mitigation.effect_basis(mitigation.catalogue()[name].changes) for name, effect in known.items()

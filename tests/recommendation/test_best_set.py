@@ -50,48 +50,48 @@ def searching(run: Scenario, budget_usd: float = math.inf, only: list[str] | Non
 @pytest.mark.parametrize("name", EVERY)
 def test_no_set_of_the_best_candidates_has_a_larger_net_saving(name):
     run = named(name)
-    found, search = recommend(run), searching(run)
+    best_set, search = recommend(run), searching(run)
     best = sorted(search.candidates, key=lambda one: -search.value(frozenset([one])))[:MOST]
-    best = sorted({*best, *found.ids})
+    best = sorted({*best, *best_set.ids})
     sets = (frozenset(ids) for size in range(len(best) + 1) for ids in itertools.combinations(best, size))
     most = max(search.value(ids) for ids in sets if search.go_together(ids))
-    assert search.value(frozenset(found.ids)) == pytest.approx(most, abs=2e-9)
+    assert search.value(frozenset(best_set.ids)) == pytest.approx(most, abs=2e-9)
 
 
 @pytest.mark.parametrize("name", [*QUICK, *MINE])
 def test_each_step_pays_for_itself_with_all_the_others_in_place(name):
     run = named(name)
-    found = recommend(run)
-    assert found.steps
-    for step in found.steps:
-        rest = mitigation.apply(run, [other for other in found.ids if other != step.id])
-        whole = mitigation.apply(run, found.ids)
+    best_set = recommend(run)
+    assert best_set.steps
+    for step in best_set.steps:
+        rest = mitigation.apply(run, [other for other in best_set.ids if other != step.id])
+        whole = mitigation.apply(run, best_set.ids)
         hours = [float(plan.make(one, simulate=False).budget.ettr) for one in (rest, whole)]
         start = float(plan.make(run, simulate=False).budget.ettr)
         saved = start * (1 / hours[0] - 1 / hours[1])
         assert step.saved_h == pytest.approx(730.5 * saved, rel=1e-4, abs=1e-4)
-        assert step.saved_usd * found.months > step.price_usd and 0 <= step.needed_share < 1
-    assert [step.ettr for step in found.steps] == sorted(step.ettr for step in found.steps)
-    assert found.ettr_with_all == pytest.approx(hours[1], rel=1e-6)
+        assert step.saved_usd * best_set.months > step.price_usd and 0 <= step.needed_share < 1
+    assert [step.ettr for step in best_set.steps] == sorted(step.ettr for step in best_set.steps)
+    assert best_set.ettr_with_all == pytest.approx(hours[1], rel=1e-6)
 
 
 def test_the_order_of_the_catalogue_changes_nothing(first):
     known = mitigation.catalogue()
-    found, other = recommend(first), recommend(first, of=Catalogue(known.mitigations[::-1], known.assumptions))
-    assert found.steps == other.steps and found.alternatives == other.alternatives
+    best_set, other = recommend(first), recommend(first, of=Catalogue(known.mitigations[::-1], known.assumptions))
+    assert best_set.steps == other.steps and best_set.alternatives == other.alternatives
 
 
 def test_a_step_that_a_better_one_makes_redundant_is_an_alternative_and_no_step(first):
-    found = recommend(first)
-    assert "async-checkpoint" not in found.ids  # it saves hardly anything once a faster tier holds the state
-    search, chosen = searching(first), frozenset(found.ids)
-    for other in found.alternatives:
+    best_set = recommend(first)
+    assert "async-checkpoint" not in best_set.ids  # it saves hardly anything once a faster tier holds the state
+    search, chosen = searching(first), frozenset(best_set.ids)
+    for other in best_set.alternatives:
         others = chosen - {*other.replaces}
         assert search.value(others | {other.id}) > search.value(others)
         assert other.saved_h == pytest.approx(730.5 * search.saved_share(others | {other.id}, others))
         assert other.is_cheaper == (other.price_usd < search.price_usd(other.replaces))
         assert search.value(others | {other.id}) <= search.value(chosen) + 1e-9
-    assert any(other.is_cheaper for other in found.alternatives)
+    assert any(other.is_cheaper for other in best_set.alternatives)
 
 
 def test_within_a_budget_it_is_the_best_set_that_the_money_buys(first):
@@ -110,11 +110,11 @@ def test_within_a_budget_it_is_the_best_set_that_the_money_buys(first):
 def test_a_cheaper_mitigation_may_leave_room_for_another():
     """Just-in-time checkpoints are the best single ones for 245,000 USD, and two others together are better."""
     run = Scenario.load("llama3-405b")
-    found, search = recommend(run, 245_000), searching(run, 245_000)
+    best_set, search = recommend(run, 245_000), searching(run, 245_000)
     affordable = [name for name in search.candidates if search.prices[name] <= 245_000]
     small = (frozenset(ids) for n in (1, 2, 3) for ids in itertools.combinations(affordable, n))
     most = max(search.value(ids) for ids in small if search.go_together(ids))
-    assert len(found.ids) == 2 and search.value(frozenset(found.ids)) == pytest.approx(most, abs=2e-9)
+    assert len(best_set.ids) == 2 and search.value(frozenset(best_set.ids)) == pytest.approx(most, abs=2e-9)
 
 
 def test_a_weaker_effect_saves_its_part_and_a_stronger_one_no_more_than_the_run_loses(first):
@@ -135,10 +135,10 @@ def test_a_budget_that_is_none_is_refused(first, budget_usd):
 
 
 def test_a_horizon_shorter_than_any_payback_is_said_in_a_sentence(first):
-    found = recommend(first.override({"job.productive_h": 24}))
-    assert found.months < 0.05 and not found.steps
-    text = found.report()[0].text
-    assert "No mitigation pays" in text and found.catalogue[found.quickest[0]].title in text
+    best_set = recommend(first.override({"job.productive_h": 24}))
+    assert best_set.months < 0.05 and not best_set.steps
+    text = best_set.report()[0].text
+    assert "No mitigation pays" in text and best_set.catalogue[best_set.quickest[0]].title in text
 
 
 def test_the_horizon_is_the_run_a_year_or_what_the_scenario_asks_for(first):
@@ -155,42 +155,44 @@ def test_prices_decide(first):
 
 
 def test_without_a_price_it_saves_the_most_hours(first):
-    found = recommend(first.override({"cost.usd_per_gpu_h": 0}))
-    assert not found.has_price and found.saved_h >= recommend(first).saved_h - 1e-9
-    assert all(step.saved_h > LEAST_SHARE * 730.5 for step in found.steps)
-    assert "USD" not in " ".join(found.report()[0].columns).replace("price", "")
+    best_set = recommend(first.override({"cost.usd_per_gpu_h": 0}))
+    assert not best_set.has_price and best_set.saved_h >= recommend(first).saved_h - 1e-9
+    assert all(step.saved_h > LEAST_SHARE * 730.5 for step in best_set.steps)
+    assert "USD" not in " ".join(best_set.report()[0].columns).replace("price", "")
 
 
 def test_of_mitigations_that_all_conflict_it_is_the_best_one(first):
     only = ["replica-recovery", "peer-checkpoint", "just-in-time-checkpoint"]
     search = searching(first, only=only)
     assert not any(search.go_together(pair) for pair in itertools.combinations(only, 2))
-    found = recommend(first, only=only)
-    assert found.ids == (max(only, key=lambda name: search.value(frozenset([name]))),)
-    assert set(found.unlisted) == {*only} - {*found.ids}
-    assert all(reason.startswith("not compatible with") for reason in found.unlisted.values())
+    best_set = recommend(first, only=only)
+    assert best_set.ids == (max(only, key=lambda name: search.value(frozenset([name]))),)
+    assert set(best_set.unlisted) == {*only} - {*best_set.ids}
+    assert all(reason.startswith("not compatible with") for reason in best_set.unlisted.values())
 
 
 def test_what_the_scenario_does_not_describe_is_named_and_not_in_the_set(first):
-    found = recommend(first)
-    assert "lemon-removal" in found.undescribed
-    assert not {*found.ids, *found.unlisted} & {*found.undescribed, *found.simulated}
+    best_set = recommend(first)
+    assert "lemon-removal" in best_set.undescribed
+    assert not {*best_set.ids, *best_set.unlisted} & {*best_set.undescribed, *best_set.simulated}
     fleet = first.override({"failures.lemons": {"share": 0.15, "factor": 5}})
     assert "lemon-removal" not in recommend(fleet).undescribed
 
 
 def test_what_only_simulation_follows_is_named_in_one_line(first):
     tiers = {"checkpoint.tiers": [{"name": "peer", "interval_s": 60, "stall_s": 0.5, "load_s": 5, "survives": 0.9}]}
-    found = recommend(first.override(tiers))
-    assert "failure-prediction" in found.simulated
-    assert found.catalogue["failure-prediction"].title in found.elsewhere and "`ettr compare`" in found.elsewhere
+    best_set = recommend(first.override(tiers))
+    assert "failure-prediction" in best_set.simulated
+    assert (
+        best_set.catalogue["failure-prediction"].title in best_set.elsewhere and "`ettr compare`" in best_set.elsewhere
+    )
 
 
 def test_what_changes_the_speed_is_valued_by_what_it_saves():
     """A lower power limit raises the ETTR, as it cools, and loses time all the same."""
     hot = {"mean_c": 38, "swing_k": 8, "cooling": "air_economiser", "reference_inlet_c": 20.2}
-    found = recommend(Scenario.load("llama3-405b").override({"heat": hot}))
-    assert "power-cap" not in found.ids and all(step.saved_h > 0 for step in found.steps)
+    best_set = recommend(Scenario.load("llama3-405b").override({"heat": hot}))
+    assert "power-cap" not in best_set.ids and all(step.saved_h > 0 for step in best_set.steps)
 
 
 def test_an_unknown_mitigation_is_refused_with_the_nearest(first):

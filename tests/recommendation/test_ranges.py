@@ -13,15 +13,15 @@ from ettr.recommendation.ranges import strength_factor
 def test_every_headline_lies_within_its_range(name):
     """Each mitigation alone, and the recommended set."""
     run = plan.make(name, simulate=False).scenario
-    found = recommend(run)
-    covered = [*found.ids, *found.unlisted]
+    best_set = recommend(run)
+    covered = [*best_set.ids, *best_set.unlisted]
     assert len(covered) > 10
     for ids in ([one] for one in covered):
         saved = savings(run, ids)
         assert saved is None or saved.range[0] <= saved.share <= saved.range[1], ids
-    if found.steps:
-        low, high = found.plausible_net_usd
-        assert low <= found.net_usd <= high and low < high
+    if best_set.steps:
+        low, high = best_set.plausible_net_usd
+        assert low <= best_set.net_usd <= high and low < high
 
 
 @pytest.mark.parametrize("ids", [("peer-checkpoint",), ("faulty-machine-detection", "in-process-restart")])

@@ -21,8 +21,8 @@ def test_weights_gradients_and_moments_of_one_gpu_are_18_bytes_a_weight():
 
 def test_memory_of_llama_3_by_hand():
     layout = Layout(8, 1, 16, 8)
-    own = 405e9 / 128
-    kept = own * (2 + 4 + 12 / (16384 / 128))
+    state_gb = 405e9 / 128
+    kept = state_gb * (2 + 4 + 12 / (16384 / 128))
     under_way = 16 + 15 / 8  # of an interleaved pipeline, and no more than there are micro-batches
     activations = 8192 / 8 * 16384 * 20 * 126 / 16 * under_way
     assert micro_batches(LLAMA, layout, 16384, 2**24) == 16

@@ -155,8 +155,8 @@ def test_parts_are_no_less_than_zero_and_sum_to_the_step(layout, n, constants, l
     assert min(parts) >= 0 and np.isfinite(parts).all()
     assert step.total_s == pytest.approx(sum(parts))
     assert 0 < step.mfu <= 1 and 0 <= step.waiting_share < 1
-    own = step.ideal_s + step.kernels_s + step.recompute_s
-    assert step.waiting_share == pytest.approx(1 - own / step.total_s, abs=1e-12)
+    parts_s = step.ideal_s + step.kernels_s + step.recompute_s
+    assert step.waiting_share == pytest.approx(1 - parts_s / step.total_s, abs=1e-12)
 
 
 # --------------------------------------------------------------------------- monotone

@@ -53,13 +53,16 @@ def test_what_is_swept_goes_from_every_scenario_to_its_own(rich):
     assert last == "maintenance.duration_min" and "checkpoint.persist_s" in always  # also without maintenance
     of_rich = fields.swept(rich)
     assert "checkpoint.persist_s" not in of_rich and "checkpoint.load_s" in of_rich  # the store has no read_gb_s
-    own = [path for path in of_rich if path not in (*always, last)]
-    assert own[:4] == [
+    specific = [path for path in of_rich if path not in (*always, last)]
+    assert specific[:4] == [
         f"checkpoint.store.{name}"
         for name in ("n_parameters", "bytes_per_parameter", "changed_share", "compression_ratio")
     ]
-    assert own[4:6] == ["checkpoint.store.write_gb_s", "checkpoint.tiers.memory.interval_s"]
-    assert own[-5:] == ["checkpoint.tiers.memory.survives", *(f"prediction.{name}" for name in ADDED["prediction"])]
+    assert specific[4:6] == ["checkpoint.store.write_gb_s", "checkpoint.tiers.memory.interval_s"]
+    assert specific[-5:] == [
+        "checkpoint.tiers.memory.survives",
+        *(f"prediction.{name}" for name in ADDED["prediction"]),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -82,8 +85,8 @@ def test_every_value_in_force_has_a_name(rich):
 
 def test_a_field_rests_with_the_one_that_switches_it_on(llama3):
     assert {"recovery.person_share", "recovery.person_min"} <= fields.idle(llama3)
-    asked = llama3.override({"recovery.person_share": 0.1})
-    assert not {"recovery.person_share", "recovery.person_min"} & fields.idle(asked)
+    run = llama3.override({"recovery.person_share": 0.1})
+    assert not {"recovery.person_share", "recovery.person_min"} & fields.idle(run)
 
 
 def test_a_field_rests_where_it_follows_from_another(llama3, rich):

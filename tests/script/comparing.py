@@ -134,11 +134,11 @@ def _beside(apart: Apart, scenario: Scenario, theirs: dict[str, Any], whole: boo
     if not _both(apart, "budget", scenario, hours, theirs["budget"]):
         return
     apart.answered += 1
-    told = theirs["budget"]
+    of_script = theirs["budget"]
     for part in PARTS:
-        apart.note(f"hours: {part}", abs(getattr(hours, part) - told[part]) / hours.total_h, scenario)
-    apart.note_relative("hours: failures", hours.n_failures, told["n_failures"], scenario)
-    apart.note_relative("ettr", hours.ettr, told["ettr"], scenario)
+        apart.note(f"hours: {part}", abs(getattr(hours, part) - of_script[part]) / hours.total_h, scenario)
+    apart.note_relative("hours: failures", hours.n_failures, of_script["n_failures"], scenario)
+    apart.note_relative("ettr", hours.ettr, of_script["ettr"], scenario)
     _calculators(apart, scenario, theirs["calculators"])
     if scenario.checkpoint.tiers or scenario.prediction:
         return
@@ -186,16 +186,16 @@ def _calculators(apart: Apart, scenario: Scenario, theirs: dict[str, Any] | None
     if not _both(apart, "calculators", scenario, ours, theirs):
         return
     for name, ettr in ours["ettr"].items():
-        told = theirs["results"][name]
-        if abs(ettr) < LEAST_ETTR or (told is not None and abs(told) < LEAST_ETTR):
+        of_script = theirs["results"][name]
+        if abs(ettr) < LEAST_ETTR or (of_script is not None and abs(of_script) < LEAST_ETTR):
             continue  # on the edge of no answer
-        apart.note_relative(f"calculator: {name}", None if math.isnan(ettr) else ettr, told, scenario)
+        apart.note_relative(f"calculator: {name}", None if math.isnan(ettr) else ettr, of_script, scenario)
 
 
 def _rest(apart: Apart, scenario: Scenario, hours: Any, theirs: dict[str, Any]) -> None:
-    ours, told = record_of(Losses(scenario, hours)), theirs["losses"]
-    apart.note_relative("dollars: a month", ours["bill_usd_per_month"], told["bill"], scenario)
-    for one, other in zip([*ours["parts"], ours["total"]], [*told["parts"], told["total"]], strict=True):
+    ours, of_script = record_of(Losses(scenario, hours)), theirs["losses"]
+    apart.note_relative("dollars: a month", ours["bill_usd_per_month"], of_script["bill"], scenario)
+    for one, other in zip([*ours["parts"], ours["total"]], [*of_script["parts"], of_script["total"]], strict=True):
         apart.note_relative("dollars: a part", one["usd_per_month"], other["usd"], scenario)
     _assumed(apart, scenario, theirs["assumed"])
     for name, path in (("restart", "recovery.restart_min"), ("rate", "failures.rate_per_1000_node_days")):

@@ -85,8 +85,8 @@ def test_a_preset_has_the_same_answers_as_it_is_written(page, data, name):
     started = page_data.start(Scenario.load(name))
     scenario = Scenario.of(started["written"])
     complete = page.evaluate(COMPLETE, [started["written"], data["defaults"], {}])
-    told = page.evaluate("one => ettr.exact(ettr.inHours(one)).ettr", complete)
-    assert told == pytest.approx(float(budget.exact(scenario).ettr), rel=1e-12)
+    of_script = page.evaluate("one => ettr.exact(ettr.inHours(one)).ettr", complete)
+    assert of_script == pytest.approx(float(budget.exact(scenario).ettr), rel=1e-12)
     apart = compare(page, [scenario])
     assert apart.answered == 1 and apart.unlike == [] and apart.too_far() == {}
     assert apart.farthest.get("date", (0.0,))[0] < DATE_APART
@@ -135,11 +135,11 @@ def test_an_input_changes_what_an_override_changes(page, data, name, changes):
         changes = {**changes, "failures.observed_nodes": None}  # as the page says it: the example's size is no source
     complete = page.evaluate(COMPLETE, [started["written"], data["defaults"], changes])
     ours = plan.make(changed, simulate=False)
-    told = page.evaluate(
+    of_script = page.evaluate(
         "(one) => ettr.exact(ettr.withTau(ettr.inHours(one), ettr.best(ettr.inHours(one)).tau))", complete
     )
-    assert told["ettr"] == pytest.approx(float(ours.budget.ettr), rel=1e-12)
-    assert told["n_failures"] == pytest.approx(float(ours.budget.n_failures), rel=1e-12)
+    assert of_script["ettr"] == pytest.approx(float(ours.budget.ettr), rel=1e-12)
+    assert of_script["n_failures"] == pytest.approx(float(ours.budget.n_failures), rel=1e-12)
     assumed = page.evaluate("([one, inputs]) => ettr.overAssumed(one, inputs)", [complete, started["assumed"]])
     assert {one["field"] for one in assumed["inputs"]} == {one.field for one in ours.assumptions.inputs}
     assert [assumed["low"], assumed["high"]] == pytest.approx(list(ours.assumptions.range or (None, None)), rel=1e-9)
@@ -151,11 +151,11 @@ def test_another_size_has_the_range_across_clusters_of_the_package(page, data, n
     ours = ranges.across_clusters(Scenario.of(started["written"]).override(changes))
     complete = page.evaluate(COMPLETE, [started["written"], data["defaults"], changes])
     across = "([one, inputs, rate]) => ettr.acrossClusters(one, inputs, rate)"
-    told = page.evaluate(across, [complete, started["assumed"], data["clusters"]])
-    assert (told is None) is (ours is None) is (name == page_data.MINE)
+    of_script = page.evaluate(across, [complete, started["assumed"], data["clusters"]])
+    assert (of_script is None) is (ours is None) is (name == page_data.MINE)
     if ours is not None:
-        assert [told["low"], told["high"]] == pytest.approx(list(ours.range), rel=1e-9)
-        assert told["leading"]["field"] == ours.leading.field
+        assert [of_script["low"], of_script["high"]] == pytest.approx(list(ours.range), rel=1e-9)
+        assert of_script["leading"]["field"] == ours.leading.field
 
 
 @pytest.mark.parametrize(("write_s", "n_left"), [(40, 4096), (1e6, 0)])
@@ -169,27 +169,29 @@ def test_draws_that_break_a_rule_of_the_tiers_are_redrawn_as_in_the_package(page
     assert "checkpoint.persist_s" in [one["field"] for one in inputs]
     given = plain(run)
     given["checkpoint"]["tiers"][0]["write_s"] = write_s  # the longest is refused by the package itself
-    told = page.evaluate("([one, inputs]) => ettr.overAssumed(one, inputs)", [given, inputs])
-    assert told["n"] == n_left
+    of_script = page.evaluate("([one, inputs]) => ettr.overAssumed(one, inputs)", [given, inputs])
+    assert of_script["n"] == n_left
     if n_left:
-        assert told["nRedrawn"] == ours.n_redrawn > 0
-        assert [told["low"], told["high"]] == pytest.approx(list(ours.range), rel=1e-9)
+        assert of_script["nRedrawn"] == ours.n_redrawn > 0
+        assert [of_script["low"], of_script["high"]] == pytest.approx(list(ours.range), rel=1e-9)
 
 
 @pytest.mark.parametrize("name", [*PRESETS, "story"])
 def test_the_recommended_set_is_the_same(page, data, name):
     scenario = Scenario.of(nested(STORY)) if name == "story" else Scenario.of(data["starts"][name]["written"])
     ours = recommend(scenario)
-    told = page.evaluate("([one, catalogue]) => ettr.recommend(one, catalogue)", [plain(scenario), data["catalogue"]])
-    assert [step["id"] for step in told["steps"]] == list(ours.ids)
-    for step, other in zip(ours.steps, told["steps"], strict=True):
+    of_script = page.evaluate(
+        "([one, catalogue]) => ettr.recommend(one, catalogue)", [plain(scenario), data["catalogue"]]
+    )
+    assert [step["id"] for step in of_script["steps"]] == list(ours.ids)
+    for step, other in zip(ours.steps, of_script["steps"], strict=True):
         assert other["ettr"] == pytest.approx(step.ettr, rel=1e-7)
         assert [other["h"], other["totalH"]] == pytest.approx([step.saved_h, step.total_h], rel=1e-4)
         assert (other["price"], other["effect"], other["pays"]) == (step.price_usd, step.effect, True)
-    assert [(one["id"], tuple(one["replaces"]), one["effect"]) for one in told["alternatives"]] == [
+    assert [(one["id"], tuple(one["replaces"]), one["effect"]) for one in of_script["alternatives"]] == [
         (one.id, one.replaces, one.effect) for one in ours.alternatives
     ]
-    assert told["months"] == pytest.approx(ours.months, rel=1e-7)
+    assert of_script["months"] == pytest.approx(ours.months, rel=1e-7)
 
 
 def test_the_steps_of_a_chosen_set_do_not_depend_on_the_order_of_clicks(page, data):
@@ -241,43 +243,43 @@ def test_a_part_of_a_mitigation_moves_numbers_a_part_of_the_way(page, data):
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_what_the_script_has_no_form_for_it_refuses_by_name(page, changes, named):
-    told = plain(Scenario.load("llama3-405b").override(changes))
-    assert named in page.evaluate("one => ettr.refused(one)", told)
+    of_script = plain(Scenario.load("llama3-405b").override(changes))
+    assert named in page.evaluate("one => ettr.refused(one)", of_script)
     refusal = "one => { try { ettr.inHours(one) } catch (error) { return error.message } }"
-    assert named in page.evaluate(refusal, told)
+    assert named in page.evaluate(refusal, of_script)
 
 
 @pytest.mark.parametrize("measured", [0.5, 0.8, 0.902, 0.95, 0.98])
 def test_what_a_measured_ettr_leaves_unexplained(page, measured):
     scenario = Scenario.load("llama3-405b").override({"measured.ettr": measured})
     modelled = float(budget.exact(scenario).ettr)
-    told = page.evaluate("([one, ettr_]) => ettr.unexplained(one, ettr_)", [plain(scenario), modelled])
+    of_script = page.evaluate("([one, ettr_]) => ettr.unexplained(one, ettr_)", [plain(scenario), modelled])
     if modelled < measured - 0.005:  # what the inputs do not allow
         with pytest.raises(InputError) as found:
             unexplained(scenario, modelled)
         named = str(found.value).count(", or ") + ("it needs" in str(found.value))
         could = page.evaluate("([one, measured]) => ettr.couldBe(one, measured)", [plain(scenario), measured])
-        assert named == len(could) and told["share"] < 0
+        assert named == len(could) and of_script["share"] < 0
         return
     ours = unexplained(scenario, modelled)
-    assert (ours is None) == (told is None)
+    assert (ours is None) == (of_script is None)
     if ours is not None:
-        assert (told["share"], told["usd"]) == pytest.approx((ours.share, ours.usd_per_month), rel=1e-12)
+        assert (of_script["share"], of_script["usd"]) == pytest.approx((ours.share, ours.usd_per_month), rel=1e-12)
 
 
 def test_intervals_of_counts_are_exact(page):
     counts = [0, 1, 2, 5, 11, 47, 419, 5000, 2.5]
-    told = page.evaluate("counts => counts.map(ettr.poissonInterval)", counts)
+    of_script = page.evaluate("counts => counts.map(ettr.poissonInterval)", counts)
     low, high = poisson_interval(np.array(counts), 0.95)
-    assert np.array(told) == pytest.approx(np.column_stack([low, high]), rel=1e-9)
+    assert np.array(of_script) == pytest.approx(np.column_stack([low, high]), rel=1e-9)
 
 
 def test_pools_have_the_same_sizes(page):
     random = np.random.default_rng(5)
     levels, in_repair = random.choice([0.5, 0.9, 0.99, 0.999, 0.9999], 300), 10 ** random.uniform(-3, 3, 300)
     asked = np.column_stack([in_repair, levels]).tolist()
-    told = page.evaluate("asked => asked.map(([a, level]) => ettr.enoughSpares(a, level))", asked)
-    assert told == [spares.enough_spares(a, level) for a, level in asked]
+    of_script = page.evaluate("asked => asked.map(([a, level]) => ettr.enoughSpares(a, level))", asked)
+    assert of_script == [spares.enough_spares(a, level) for a, level in asked]
     run = Scenario.load("llama3-405b").override({"spares": {"n_nodes": 17}, "repair": {"manual_h": 24}})
     bare = plain(run.override({"spares": None, "repair": None}))
     assert page.evaluate("one => ettr.inRepair(one, 24)", bare) == pytest.approx(
@@ -287,7 +289,7 @@ def test_pools_have_the_same_sizes(page):
 
 def test_the_largest_size_that_reaches_a_target(page):
     run = Scenario.load("llama3-405b")
-    told = page.evaluate("one => ettr.largestSize(one, 0.85)", plain(run))
-    assert told == reach_gpus(run, 0.85)["reach"]
-    at = [float(best_h(any_interval(run, {"cluster.n_gpus": np.array([n])}))[1][0]) for n in (told, told + 8)]
-    assert told % 8 == 0 and at[0] >= 0.85 > at[1]
+    of_script = page.evaluate("one => ettr.largestSize(one, 0.85)", plain(run))
+    assert of_script == reach_gpus(run, 0.85)["reach"]
+    at = [float(best_h(any_interval(run, {"cluster.n_gpus": np.array([n])}))[1][0]) for n in (of_script, of_script + 8)]
+    assert of_script % 8 == 0 and at[0] >= 0.85 > at[1]

@@ -113,9 +113,9 @@ class Job:
 
     def _go_on(self) -> Generator:
         """Train or stall up to whatever comes next, and see to it."""
-        found = self._found_while_down()
-        if found:
-            yield from self._recover(found)
+        detected = self._found_while_down()
+        if detected:
+            yield from self._recover(detected)
             return
         stalling = self.stall_left > 0
         left = self.stall_left if stalling else (self._goal - self.position) / self._pace

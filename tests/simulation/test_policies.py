@@ -174,8 +174,8 @@ def test_without_failures_in_restarts_the_form_is_that_of_a_longer_downtime(smal
     as_dead_time = small_run.override(
         {"recovery.restart_min": 0, "recovery.detection_min": 6, "recovery.queue_min": 64}
     )
-    expected, found = budget.exact(as_dead_time), simulate(run, 4000, seed=2)
-    rows = found.budget_interval.set_index("part")
+    expected, simulated = budget.exact(as_dead_time), simulate(run, 4000, seed=2)
+    rows = simulated.budget_interval.set_index("part")
     for part in ("rework", "n_failures", "total"):
         value = expected.n_failures if part == "n_failures" else expected.to_dict()[f"{part}_h"]
         assert rows.loc[part, "mean"] == pytest.approx(value, abs=FOUR * rows.loc[part, "error"]), part

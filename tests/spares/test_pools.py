@@ -56,15 +56,15 @@ def test_a_scenario_has_a_cheapest_pool_where_the_closed_form_covers_it():
 
 @given(answer=st.integers(0, 10**9), guess=st.integers(0, 10**9))
 def test_it_is_found_from_any_guess(answer, guess):
-    asked = []
+    tried = []
 
     def enough(number):
-        asked.append(number)
+        tried.append(number)
         return number >= answer
 
     assert smallest(enough, guess, 10**10) == answer
-    assert min(asked) >= 0 and len(asked) == len(set(asked))
-    assert len(asked) <= 4 + 2 * abs(answer - guess).bit_length()
+    assert min(tried) >= 0 and len(tried) == len(set(tried))
+    assert len(tried) <= 4 + 2 * abs(answer - guess).bit_length()
 
 
 @given(most=st.integers(0, 1000), guess=st.integers(0, 1000))

@@ -19,10 +19,10 @@ def run() -> Scenario:
 
 
 def test_321_failures_in_54_days_keep_6_nodes_in_repair_for_a_day_each(run):
-    asked = spares.demand(run)
-    assert asked.in_repair == pytest.approx(321 / 54, rel=1e-3)  # 98 of 419 take no node out
-    assert asked.repair_h == pytest.approx(24)
-    assert (asked.most_at_once, asked.n_crew) == (1, None)
+    demand = spares.demand(run)
+    assert demand.in_repair == pytest.approx(321 / 54, rel=1e-3)  # 98 of 419 take no node out
+    assert demand.repair_h == pytest.approx(24)
+    assert (demand.most_at_once, demand.n_crew) == (1, None)
 
 
 def test_modes_have_their_own_nodes_and_repairs(run):
@@ -49,11 +49,11 @@ def test_stages_add_up_to_a_mean(stages, hours):
 
 
 def test_crews_work_on_what_comes_to_them(run):
-    asked = spares.demand(
+    demand = spares.demand(
         run.override({"repair": {"automatic_h": 2, "automatic_success": 0.5, "manual_h": 24, "n_crew": 9}})
     )
-    assert asked.crew_load == pytest.approx(321 / 54 / 2, rel=1e-3)
-    assert asked.n_crew == 9
+    assert demand.crew_load == pytest.approx(321 / 54 / 2, rel=1e-3)
+    assert demand.n_crew == 9
 
 
 # --------------------------------------------------------------------------- closed form and simulation
@@ -61,8 +61,8 @@ def test_crews_work_on_what_comes_to_them(run):
 
 def by_closed_form(run: Scenario, n_spares: int) -> float:
     """ETTR of a pool that is full at the start, from that of a job that never waits."""
-    asked = spares.demand(run)
-    return float(asked.expected.ettr * (1 - spares.waiting_share(n_spares, asked.in_repair, asked.single_crew)))
+    demand = spares.demand(run)
+    return float(demand.expected.ettr * (1 - spares.waiting_share(n_spares, demand.in_repair, demand.single_crew)))
 
 
 @pytest.mark.parametrize(

@@ -32,9 +32,9 @@ def large() -> Scenario:
 
 def simulated(large: Scenario, n_cluster: int, n_spares: int, small: spares.SmallJobs, **others) -> dict:
     """Means of 20 stretches and their standard errors."""
-    asked = spares.demand(large)
+    demand = spares.demand(large)
     model = Cluster(
-        large_rate=asked.leaves_per_h,
+        large_rate=demand.leaves_per_h,
         node_rate=large.job_rate_per_h / large.n_nodes,
         repair_h=24.0,
         n_spares=n_spares,

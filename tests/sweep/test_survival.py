@@ -144,8 +144,8 @@ def test_workers_that_cannot_be_are_refused(tmp_path, options, words):
 
 def test_a_worker_with_another_version_is_named(tmp_path, cluster, monkeypatch):
     study = written(tmp_path / "a.ipynb", "1", parameters="x = 1  # [1]")
-    own = dict(work._surroundings())
-    monkeypatch.setattr(work, "_surroundings", lambda: {**own, "numpy": "0.9"})
+    surroundings = dict(work._surroundings())
+    monkeypatch.setattr(work, "_surroundings", lambda: {**surroundings, "numpy": "0.9"})
     with pytest.raises(EttrError, match=r"the workers cannot run this sweep: a worker on .* has numpy 0\.9 and not "):
         sweep.run(study, {"x": [1]}, tmp_path / "out", scheduler=cluster)
 

@@ -73,8 +73,15 @@ class Machine:
         self.closed = True
 
     def record(self, path, steps, **options):
-        asked = {"load": self, "nvml": self.nvml, "clock": self.clock, "rest": self.rest, "interval_s": 0.5, **options}
-        return telemetry.record(path, steps, **asked)
+        arguments = {
+            "load": self,
+            "nvml": self.nvml,
+            "clock": self.clock,
+            "rest": self.rest,
+            "interval_s": 0.5,
+            **options,
+        }
+        return telemetry.record(path, steps, **arguments)
 
 
 STEPS = (Step("idle", None, 10), Step("compute", 1.0, 20), Step("stall", 0.0, 10))
