@@ -194,7 +194,7 @@ def test_a_wrong_option_is_refused_before_the_log_is_read(ettr, short, monkeypat
 
 def test_formats_are_listed_for_people_and_machines(in_words, as_json):
     names = logs.formats()["name"].tolist()
-    assert [line.split()[0] for line in in_words("formats").splitlines()[: len(names)]] == names
+    assert [line.split()[0] for line in in_words("formats").splitlines()[1 : len(names) + 1]] == names
     assert as_json("formats") == logs.formats().to_dict("records")
 
 

@@ -318,6 +318,8 @@ OBSERVED = ("--gpus", "4096", "--mtbf-h", "9", "--observed-on-gpus")
             ("rsc-1", "--stall-s", "9", "--set", "checkpoint.stall_s=8"),
             "--stall-s conflicts with --set checkpoint.stall_s; use one of them",
         ),
+        (("--gpus", "4096", "--gpus-per-node", "0", "--mtbf-h", "9"), "cluster.gpus_per_node must be >= 1 GPUs, got 0"),
+        (("--gpus", "4096", "--gpus-per-node", "0"), "cluster.gpus_per_node must be >= 1 GPUs, got 0"),
         (("--gpus", "4096", "--mtbf-h", "0"), "failures.job_mttf_h must be >= 1e-06 h, got 0"),
         (("--gpus", "8", "--failures", "3"), "--failures and --in-days go together"),
         ((*OBSERVED, "0"), "--observed-on-gpus must be > 0 GPUs, got 0"),

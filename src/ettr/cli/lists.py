@@ -46,9 +46,9 @@ def formats(
     if as_json:
         terminal.write_json("formats", {"formats": table})
         return
-    for row in table.itertuples():
-        terminal.say(f"{row.name:11} {row.title}")
-    terminal.say("", "`ettr formats NAME` shows the command that produces a format, and two sample lines.")
+    rows = list(zip(table["name"], table["title"], strict=True))
+    note = Note("`ettr formats NAME` shows the command that produces a format, and a sample.", dim=True, apart=True)
+    terminal.render([Table(("format", "log"), rows, words=("log",)), note])
 
 
 def scenarios(as_json: JsonOption = False) -> None:

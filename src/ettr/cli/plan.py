@@ -251,7 +251,7 @@ def _run_of(
         n_gpus, per_node = (fields.get(path, 8) for path in _SIZE)
         if not any(path.startswith("failures.") for path in fields):
             values |= _of_published_clusters(per_node)
-        if isinstance(n_gpus, (int, float)) and isinstance(per_node, (int, float)):
+        if isinstance(n_gpus, (int, float)) and isinstance(per_node, (int, float)) and per_node > 0:
             observed_nodes = _nodes_observed(observed_on_gpus, per_node)
             values |= observed_nodes
             values |= _exposure_of_count(in_days, {**observed_nodes, **changes}.get(OBSERVED, n_gpus / per_node))
@@ -329,7 +329,8 @@ def _of_published_clusters(gpus_per_node: Any) -> dict[str, Any]:
     """Return the median failure rate of published clusters, for a run without a failure rate."""
     from ettr.ranges import median_rate
 
-    rate, n_clusters = median_rate(gpus_per_node if isinstance(gpus_per_node, (int, float)) else 8)
+    is_valid = isinstance(gpus_per_node, (int, float)) and gpus_per_node > 0
+    rate, n_clusters = median_rate(gpus_per_node if is_valid else 8)  # the scenario refuses other numbers
     origin = {"status": "assumed", "note": f"the median of {n_clusters} published clusters"}
     return {
         "failures.rate_per_1000_node_days": rate,

@@ -19,7 +19,7 @@ from ettr.core.report import Answer, Headline, Note, Report, Table, plain_values
 from ettr.core.sentences import printable
 from ettr.core.yaml_files import inline
 
-_COMPILES = "ettr: compiling the simulator (about 10 s, only on the first run after an installation or an update)"
+_COMPILES = "ettr: compiling the simulator (about 10 s, once per installation or update)"
 
 
 def say(*lines: str, err: bool = False) -> None:

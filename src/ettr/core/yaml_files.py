@@ -26,7 +26,13 @@ MOST_VALUES, MOST_LEVELS = 100_000, 50
 MOST_DIGITS = 300
 """Digits of a whole number; more exceed the range of floats."""
 _MOST_CHARACTERS = 20 * MOST_VALUES
-_PLAINLY = {"found unexpected ':'": "write a value, or a space, behind ':'"}
+_PLAINLY = {
+    "found unexpected ':'": "write a value, or a space, behind ':'",
+    "found character that cannot start any token": (
+        "no value starts with this character; indent with spaces, not tabs, and quote text that starts with @, % or `"
+    ),
+    "did not find expected node content": "a value, or a closing ] or }, is missing",
+}
 """Messages of libyaml, and their meaning."""
 _UNUSED = ("int", "float", "timestamp", "value")
 """Kinds of YAML 1.1 that are read differently here, or not at all."""

@@ -220,7 +220,7 @@ def _window(
         if span is None:
             span, begin, instant = _span(frame, ledger), "first" if ledger.calendar else "origin", "time"
         if span is None:
-            raise InputError(f"`window` must be given, because no failure was read. {_largest(ledger)}".strip())
+            raise InputError(f"no failure was read, so `window` must be given. {_largest(ledger)}".strip())
         part = "window" if first is None and last is None else "one end of the window"
         ledger.note(
             f"{part} not given: it runs from the {begin} to the last {instant} in the log. Quiet time before and after "

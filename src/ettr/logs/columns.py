@@ -72,7 +72,8 @@ def find_columns(present: Sequence[str], mapping: Mapping[str, str], place: str)
         parts = [column] if same_name(column, present) else column.split("+")
         names = [same_name(part.strip(), present) for part in parts]
         if not all(names):
-            raise InputError(f"{place} has no column {column!r} for {role}. {columns_found(present)}")
+            purpose = "" if role == column else f" for {role}"
+            raise InputError(f"{place} has no column {column!r}{purpose}. {columns_found(present)}")
         chosen[role] = tuple(filter(None, names))
     for role, words in WORDS.items():
         taken = {name for names in chosen.values() for name in names}

@@ -103,7 +103,7 @@ class Dates(Answer):
         text = f"{_by(self)}{f' ({basis})' if basis else ''}."
         if self.plausible_median_h is not None:
             text += (
-                " Across the plausible range of the assumed inputs, half of the runs finish "
+                " Across the plausible range of the assumed inputs, the median run finishes "
                 f"{_by_between(self.calendar, *self.plausible_median_h)}."
             )
         return text

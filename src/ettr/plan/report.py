@@ -20,6 +20,7 @@ from ettr.core.sentences import (
     listed,
     number,
     pct,
+    points,
     roughly,
     span,
     usd,
@@ -134,7 +135,7 @@ def _interval(plan: PlannedRun) -> str:
     every = f"Checkpoint{where} every {roughly(band.interval_min / 60)}"
     if plan.scenario.ends and (n := float(plan.budget.n_failures)) < 1:
         every += f". The job expects only {number(about(n))} failures, so the interval hardly matters"
-    return f"{every}. Any interval {good} costs at most {pct(band.points)} more of the wall-clock time."
+    return f"{every}. Any interval {good} costs at most {points(band.points)} of ETTR."
 
 
 def plan_warnings(plan: PlannedRun) -> Iterator[str]:
@@ -148,8 +149,8 @@ def plan_warnings(plan: PlannedRun) -> Iterator[str]:
         yield (
             f"With this interval no checkpoint reaches the store {during}: one failure that the faster tiers do not "
             "survive, such as a software fault that corrupts the state or the loss of a rack, loses everything. "
-            f"Writing to the store every {roughly(plan.band.low_min / 60)} costs at most {pct(plan.band.points)} more "
-            "of the wall-clock time."
+            f"Writing to the store every {roughly(plan.band.low_min / 60)} costs at most {points(plan.band.points)} "
+            "of ETTR."
         )
 
 

@@ -294,7 +294,11 @@ class Recommendation(Answer):
         steps = {1: "it", 2: "both"}.get(n, f"all {count(n)}")
         saved = f", net saving {usd(about(self.net_usd))}{self._plausible} in {self.horizon}"
         net = saved if self.has_price else ""
-        note = "" if n == 1 else " Each saving is on top of all other rows; the total is that of the rows so far."
+        note = (
+            ""
+            if n == 1
+            else " Each saving is on top of all other rows, so the savings do not add up to the total so far."
+        )
         ettr = pct(self.ettr_with_all, 1 if self.ettr_with_all > 0.985 else 0)
         return f"With {steps}: ETTR {ettr}{without}{every}{net}.{note}"
 
@@ -311,7 +315,7 @@ class Recommendation(Answer):
         for alternative in self.alternatives[:_MOST_NAMED]:
             yield (
                 f"Alternative to {listed([place[name] for name in alternative.replaces])}: {alternative.title} "
-                f"({usd(about(alternative.price_usd))}) saves {_instead(alternative.saved_h, alternative.of_h)}; "
+                f"(price {usd(about(alternative.price_usd))}) saves {_instead(alternative.saved_h, alternative.of_h)}; "
                 f"effect size {alternative.effect}."
             )
 
