@@ -96,7 +96,7 @@ def test_a_first_question_is_answered_from_the_first_page_as_by_the_command(open
     assert answer.assumptions.words in said
     band = answer.band
     every, low, high = (sentences.roughly(x / 60) for x in (band.interval_min, band.low_min, band.high_min))
-    assert f"Checkpoint every {every}; {low} to {high} costs" in said
+    assert f"Checkpoint every {every}; {sentences.joined_range(low, high)} costs" in said
     lost = answer.losses_at_best.total
     hours, dollars = (
         sentences.number(sentences.about(lost.h_per_month)),
