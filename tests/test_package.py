@@ -140,3 +140,10 @@ print(len(evidence.table("claims")), run.n_nodes, round(ettr.plan.make(run).budg
     listed = python("-c", "from ettr.cli import main; main(['scenarios'])", cwd=empty, path=str(installed))
     assert "llama3-405b" in listed
     assert not list(empty.iterdir())
+
+
+@pytest.mark.parametrize(("name", "function"), [("fit", "fit_log"), ("compare", "recommend"), ("read", "read_log")])
+def test_the_name_of_a_command_leads_to_its_function(name, function):
+    assert function in ettr.__all__
+    with pytest.raises(AttributeError, match=rf"did you mean ettr\.{function}\?"):
+        getattr(ettr, name)

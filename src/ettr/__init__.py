@@ -16,7 +16,16 @@ import lazy_loader
 
 __version__ = "0.3.0"
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+_lazy_attribute, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+_COMMANDS = {"fit": "fit_log", "compare": "recommend", "read": "read_log"}
+"""Names of commands that are functions under another name."""
+
+
+def __getattr__(name):
+    if name in _COMMANDS:
+        raise AttributeError(f"ettr has no attribute {name!r}; did you mean ettr.{_COMMANDS[name]}?", name=name)
+    return _lazy_attribute(name)
+
 
 _MAIN_FUNCTIONS = {
     "budget": "ettr.budget.exact(scenario), or ettr.finishing(scenario) for the finishing date",

@@ -226,7 +226,7 @@ def test_what_never_ends_has_no_date():
     [
         ("2027-01-15", (240, 300), "between 25 and 27 January 2027"),
         ("2027-01-15", (240, 800), "between 25 January and 17 February 2027"),
-        ("2027-01-15", (240, math.inf), "by 25 January 2027 at best, and never at worst"),
+        ("2027-01-15", (240, math.inf), "by 25 January 2027 at best; at worst the job never ends"),
         (None, (60, 100), "after 60 h to 4.17 days"),
     ],
 )

@@ -55,7 +55,9 @@ class UnknownName(InputError):
         near = difflib.get_close_matches(str(name).lower(), self.valid, n=5, cutoff=0.4)
         hint = f"; did you mean {near[0]!r}?" if near else "."
         where = f" ({place})" if place else ""
-        if len(self.valid) <= _MANY or not near:
+        if near == self.valid:
+            listed = ""
+        elif len(self.valid) <= _MANY or not near:
             listed = f" Valid: {', '.join(self.valid)}"
         else:
             listed = f" Near it: {', '.join(near)}" if len(near) > 1 else ""

@@ -323,7 +323,7 @@ def _simulated(dates: Dates) -> str:
 def _by_between(calendar: Calendar, low_h: float, high_h: float) -> str:
     """Return the range of two dates, or of two durations where there is no start date."""
     if not math.isfinite(high_h):
-        return f"{calendar.by(low_h)} at best, and never at worst"
+        return f"{calendar.by(low_h)} at best; at worst the job never ends"
     first, last = calendar.moment(low_h), calendar.moment(high_h)
     if first is None or last is None:
         return f"after {span((low_h, high_h), float)}"
