@@ -496,7 +496,8 @@ def test_without_a_failure_rate_it_is_that_of_published_clusters(as_json, in_wor
     page = page_data.page_data(Scenario.load("llama3-405b"))["starts"][page_data.MINE]["written"]
     assert (page["cluster"]["n_gpus"], page["failures"]["job_mttf_h"]) == (4096, about(answer["job_mttf_h"]))
     text = " ".join(in_words("plan", "--gpus", "4096").split())
-    assert "across published clusters" in text and "--mtbf-h" in text and "with this node failure rate" not in text
+    assert "across published clusters" in text and "MTBF, or the failures counted" in text
+    assert "with this node failure rate" not in text
     own = as_json("plan", "--gpus", "4096", "--mtbf-h", "9")
     assert [one["label"] for one in own["ranges"]] == ["with this node failure rate"]
     of_four = as_json("plan", "--gpus", "4096", "--gpus-per-node", "4")
