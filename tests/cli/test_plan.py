@@ -152,7 +152,6 @@ def test_scenarios_lists_the_presets(in_words, as_json):
 
 # --------------------------------------------------------------------------- refusals
 
-TARGET = "--target must be between 0 and 1, e.g. 0.9, got "
 NO_END = "This job practically never ends: it fails every "
 BAD = {
     "unknown preset": (
@@ -169,7 +168,19 @@ BAD = {
         ["plan", "rsc-1", "--field", "recovery.restart_min"],
         "--field recovery.restart_min needs --target, the ETTR to reach, e.g. --target 0.9",
     ),
-    "target in per cent": (["plan", "rsc-1", "--target", "90"], f"{TARGET}90"),
+    "target in per cent": (
+        ["plan", "rsc-1", "--target", "90"],
+        "--target must be between 0 and 1, got 90: write e.g. 90%",
+    ),
+    "target of twice the time": (
+        ["plan", "rsc-1", "--target", "2x"],
+        "--target takes a share, e.g. 0.9 or 90%, got '2x'",
+    ),
+    "an ETTR below zero": (["plan", "rsc-1", "--fail-below", "-1"], "--fail-below must be between 0 and 1, got -1: "),
+    "a field changed twice": (
+        ["plan", "rsc-1", "--set", "job.productive_h=9", "--set", "job.productive_h=8"],
+        "--set job.productive_h occurs twice",
+    ),
     "a target for a rate that changes": (
         ["plan", "rsc-1", "--set", "failures.lifetime={shape: 0.7, start: new}", "--target", "0.9"],
         "--target needs a constant failure rate: unset failures.burn_in and failures.lifetime",

@@ -154,7 +154,10 @@ def changes_of(pairs: list[str] | None) -> dict[str, Any]:
         path, equals, text = pair.partition("=")
         if not equals or not path.strip():
             raise InputError(f"--set takes FIELD=VALUE, e.g. cluster.n_gpus=4096, got {pair!r}")
-        values[path.strip()] = _as_number(path.strip(), value(text.strip()))
+        path = path.strip()
+        if path in values:
+            raise InputError(f"--set {path} occurs twice; keep one value for it")
+        values[path] = _as_number(path, value(text.strip()))
     return values
 
 

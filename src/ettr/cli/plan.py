@@ -364,13 +364,19 @@ def _exposure_of_count(in_days: float | None, observed_nodes: Any) -> dict[str, 
     }
 
 
+def _no_share(option: str, value: float) -> str:
+    """Return the error for an ETTR that is no share of the time, with the percentage that may be meant."""
+    instead = f"{value:g}%" if 1 < value < 100 else "0.9"
+    return f"{option} must be between 0 and 1, got {value:g}: write e.g. {instead}"
+
+
 def _check_target(target: float | None, fields: list[str], fail_below: float | None) -> None:
     if target is None and fields:
         raise InputError(f"--field {fields[0]} needs --target, the ETTR to reach, e.g. --target 0.9")
     if target is not None and not 0 < target < 1:
-        raise InputError(f"--target must be between 0 and 1, e.g. 0.9, got {target:g}")
+        raise InputError(_no_share("--target", target))
     if fail_below is not None and not 0 < fail_below < 1:
-        raise InputError(f"--fail-below must be between 0 and 1, e.g. 0.9, got {fail_below:g}")
+        raise InputError(_no_share("--fail-below", fail_below))
 
 
 UNMET = 3

@@ -171,6 +171,7 @@ def write_json(command: str, record: Mapping[str, Any]) -> None:
 
 def render(report: Report, changes: Mapping[str, Any] = MappingProxyType({})) -> None:
     """Write a report to the terminal, with the fields changed by ``--set`` below its first line."""
+    from rich.padding import Padding
     from rich.text import Text
 
     out = _console()
@@ -183,9 +184,14 @@ def render(report: Report, changes: Mapping[str, Any] = MappingProxyType({})) ->
                 out.print(part)
             continue
         style = "bold" if isinstance(section, Headline) else "dim" if section.dim else ""
-        gap = "\n" if section.apart else ""
-        # programs that read the output line by line need unbroken paragraphs
-        out.print(Text(f"{gap}{printable(with_options(section.text))}", style=style), soft_wrap=not out.is_terminal)
+        text = printable(with_options(section.text))
+        if section.apart:
+            out.print()
+        indent = len(text) - len(text.lstrip(" "))
+        if indent and out.is_terminal:  # all lines of the paragraph are indented
+            out.print(Padding(Text(text.lstrip(" "), style=style), (0, 0, 0, indent), expand=False))
+        else:  # programs that read the output line by line need unbroken paragraphs
+            out.print(Text(text, style=style), soft_wrap=not out.is_terminal)
 
 
 def _merged(table: Table) -> Table:

@@ -264,7 +264,7 @@ def _exposure(
             f"appear in a log{hint}"
         )
     if n_failed > n_nodes:
-        raise InputError(f"n_nodes must be >= {n_failed:,}, the nodes that failed in {source}, got {n_nodes:,}")
+        raise InputError(f"`n_nodes` must be >= {n_failed:,}, the nodes that failed in {source}, got {n_nodes:,}")
     all_days = n_nodes * (window[1] - window[0]) / DAY
     job_days = exposure.node_days
     if job_days is None or job_days >= all_days:
