@@ -482,7 +482,7 @@ def test_what_could_be_mistaken_is_quoted_when_copied(opened):
             expected = ScenarioModel.of(scenario)
         except ValueError:
             continue
-        assert ScenarioModel.parse(page.evaluate("one => window.ettrWidgets.toYaml(one)", scenario)) == expected
+        assert ScenarioModel.parse(page.evaluate("run => window.ettrWidgets.toYaml(run)", scenario)) == expected
 
 
 def test_numbers_read_as_the_package_writes_them(opened):
@@ -544,8 +544,8 @@ def test_with_numbers_set_and_a_mistake_it_is_still_accessible_and_fits(opened, 
     ] == []
     assert page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0
     names = page.evaluate(
-        """() => [...document.querySelectorAll("[data-ettr] :is(input, select, button)")].filter(one =>
-        !(one.labels && one.labels.length) && !one.getAttribute("aria-label") && !one.textContent.trim())
-        .map(one => one.outerHTML)"""
+        """() => [...document.querySelectorAll("[data-ettr] :is(input, select, button)")].filter(box =>
+        !(box.labels && box.labels.length) && !box.getAttribute("aria-label") && !box.textContent.trim())
+        .map(box => box.outerHTML)"""
     )
     assert names == []
