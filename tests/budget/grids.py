@@ -157,9 +157,9 @@ ANNOUNCED = {
 OWN = {"detection_min": 30, "restart_min": 45}
 
 
-def silent(latency_h: float, **own: float) -> dict:
+def silent(latency_h: float, **recovery: float) -> dict:
     """Half of the failures are of a kind with recovery times of its own; all are silent for as long."""
-    kinds = [{"name": "sdc", "share": 0.5, **own}, {"name": "loader", "share": 0.5}]
+    kinds = [{"name": "sdc", "share": 0.5, **recovery}, {"name": "loader", "share": 0.5}]
     return {"failures.modes": [kind | {"latency_h": latency_h} for kind in kinds]}
 
 

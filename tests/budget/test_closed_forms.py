@@ -170,14 +170,14 @@ def test_at_huge_values_there_is_a_finite_answer_or_a_refusal(formula, case):
         single = formula(at_last)
     except OutsideValidity:
         single = None
-    given = {field: value for field, value in changes.items() if field != path}
+    fixed = {field: value for field, value in changes.items() if field != path}
     if single is not None:
-        form = formula(run.override(given), {path: values})
+        form = formula(run.override(fixed), {path: values})
         assert np.isfinite(form.total_h).all() and form.total_h[-1] == pytest.approx(single.total_h, rel=1e-12)
         assert all(math.isfinite(getattr(single, part)) for part in (*PARTS, "n_failures"))
         return
     with pytest.warns(ValidityWarning) as caught:
-        form = formula(run.override(given), {path: values})
+        form = formula(run.override(fixed), {path: values})
     assert len(caught) == 1 and "of 2 points are NaN" in str(caught[0].message)
     for part in ("productive_h", "rework_h", "restart_h", "n_failures", "total_h", "ettr"):
         assert np.isnan(getattr(form, part)[-1]), part

@@ -73,9 +73,9 @@ def test_dates_follow_each_other_and_the_work(run, finish):
 
 def test_it_is_what_drawn_rates_give(run, finish):
     """A rate of its gamma distribution, one of each of as many parts of it, and then a date at that rate."""
-    random, known = np.random.default_rng(8), run.failures.posterior
+    random, posterior = np.random.default_rng(8), run.failures.posterior
     accepted = budget.accepted(run, formula="finishing")
-    rates = gammaincinv(known.shape, (np.arange(N) + random.uniform(size=N)) / N) * 1000 / known.node_days
+    rates = gammaincinv(posterior.shape, (np.arange(N) + random.uniform(size=N)) / N) * 1000 / posterior.node_days
     of_drawn = replace(accepted, rate=accepted.rate * rates / run.failure_rate)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ValidityWarning)  # some rates are hopeless

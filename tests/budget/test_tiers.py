@@ -195,7 +195,7 @@ def test_a_tier_that_keeps_nothing_changes_no_hopeless_run(n_gpus):
     steady = {"cluster.n_gpus": n_gpus, "recovery.init_s_per_1000_gpus": 0, "job.include_start": False}
     run = Scenario.load("opt-175b").override({**steady, "checkpoint.interval_min": 1, "checkpoint.persist_s": 0})
     tiered = run.override({"checkpoint.tiers": [{"name": "memory", "interval_s": 1, "survives": 0}]})
-    hours, of_tiers = (exact_at_each_rate(one.in_hours()).total_h for one in (run, tiered))
+    hours, of_tiers = (exact_at_each_rate(scenario.in_hours()).total_h for scenario in (run, tiered))
     assert of_tiers == pytest.approx(hours, rel=1e-9)
 
 
