@@ -116,7 +116,7 @@ NO_ANSWER = {
 
 
 @pytest.mark.parametrize(
-    "extreme", [pytest.param(one, marks=[] if one == "hopeless" else pytest.mark.slow) for one in EXTREMES]
+    "extreme", [pytest.param(name, marks=[] if name == "hopeless" else pytest.mark.slow) for name in EXTREMES]
 )
 @pytest.mark.parametrize("page", pages.OF_A_RUN)
 def test_a_page_speaks_at_an_extreme(page, extreme, file_of):

@@ -66,7 +66,7 @@ def test_a_note_of_a_scenario_cannot_become_markup(plain_run):
 
 
 @pytest.mark.parametrize(
-    ("value", "shown"),
+    ("value", "cell"),
     [
         (16384, "16,384"),
         (16384.0, "16,384"),
@@ -82,9 +82,9 @@ def test_a_note_of_a_scenario_cannot_become_markup(plain_run):
         ("wall", "wall"),
     ],
 )
-def test_a_cell_shows_a_value_as_people_read_it(value, shown):
+def test_a_cell_shows_a_value_as_people_read_it(value, cell):
     cells = read(table.CaptionedTable(pd.DataFrame({"x": pd.Series([value, "text"], dtype=object)}), "c"))
-    assert cells.rows[1] == [shown]
+    assert cells.rows[1] == [cell]
 
 
 def test_numbers_are_marked_as_numbers():

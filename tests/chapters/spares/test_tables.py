@@ -89,15 +89,15 @@ def test_racks_pools_and_servers_at_equal_gpus(run):
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("arguments", "message"),
     [
         ({"rack_gpus": 72, "spare_gpus": 72}, "spare_gpus must be >= 0 and < .*72 GPUs.*got 72"),
         ({"spare_gpus": -1}, "spare_gpus must be >= 0.*got -1"),
     ],
 )
-def test_racks_that_make_no_sense_are_refused(run, given, message):
+def test_racks_that_make_no_sense_are_refused(run, arguments, message):
     with pytest.raises(InputError, match=message):
-        tables.rack_choices(run, **given)
+        tables.rack_choices(run, **arguments)
 
 
 @pytest.mark.parametrize("changes", [NO_FAILURES, {"cluster.n_gpus": 8}])
