@@ -43,7 +43,7 @@ CALLS = [
 def test_arrays_broadcast_and_give_what_scalars_give():
     for function, first, second, *others in CALLS:
         answer = function(np.array(first), np.array(second)[:, None], *others)
-        assert answer.tolist() == [[function(one, other, *others) for one in first] for other in second], function
+        assert answer.tolist() == [[function(value, other, *others) for value in first] for other in second], function
         assert isinstance(function(first[0], second[0], *others), float)
 
 
