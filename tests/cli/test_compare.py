@@ -111,7 +111,7 @@ def test_simulation_adds_what_certainly_saves_more(as_json, in_words):
 def test_mitigations_are_listed(in_words, as_json):
     ids = list(mitigation.catalogue().ids)
     out = in_words("mitigations")
-    assert all(one in out for one in ids)
+    assert all(name in out for name in ids)
     assert [row["id"] for row in as_json("mitigations")] == ids
 
 

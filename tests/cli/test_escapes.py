@@ -87,7 +87,7 @@ def under_a_terminal(*command: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def shown(tmp_path_factory) -> dict[str, str]:
+def outputs(tmp_path_factory) -> dict[str, str]:
     """What each command wrote to a terminal."""
     folder = tmp_path_factory.mktemp("escapes")
     for name, text in {**FILES, f"empty{NASTY}.csv": ""}.items():
@@ -103,8 +103,8 @@ def shown(tmp_path_factory) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("what", COMMANDS)
-def test_a_name_sends_no_command_to_the_terminal_and_begins_no_line(shown, what):
-    assert len(shown[what]) > 20 and not FORBIDDEN.search(shown[what])
+def test_a_name_sends_no_command_to_the_terminal_and_begins_no_line(outputs, what):
+    assert len(outputs[what]) > 20 and not FORBIDDEN.search(outputs[what])
 
 
 def test_the_test_would_see_what_it_looks_for():

@@ -91,8 +91,8 @@ def test_one_field_is_said_in_full(in_words):
     lines = dict(line.strip().split(maxsplit=1) for line in out.splitlines()[1:])
     assert out.startswith("recovery.restart_min\n")
     assert (lines["unit"], lines["default"], lines["rule"]) == ("min", "10", ">= 0")
-    known = meta_at("recovery.restart_min", Scenario).plausible
-    low, high, source = (known.low, known.high, known.source or "assumed") if known else (5, 20, "assumed")
+    limits = meta_at("recovery.restart_min", Scenario).plausible
+    low, high, source = (limits.low, limits.high, limits.source or "assumed") if limits else (5, 20, "assumed")
     assert lines["plausible"].startswith(f"{low:g} to {high:g} min: ") and lines["plausible"].endswith(f"({source})")
     assert lines["better"].startswith("less") and "--target" in lines["better"]
 
@@ -123,7 +123,7 @@ def test_the_rule_is_the_tightest_of_what_the_model_checks(as_json, path, rule, 
 
 def test_records_are_plain_and_keep_within_their_rules(as_json):
     records = as_json("fields")
-    assert records == json.loads(json.dumps([fields.record_of(one) for one in fields_of(Scenario)]))
+    assert records == json.loads(json.dumps([fields.record_of(field) for field in fields_of(Scenario)]))
     for record in records:
         if record["plausible"]:
             assert record["plausible"]["low"] < record["plausible"]["high"], record

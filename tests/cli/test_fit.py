@@ -111,9 +111,9 @@ def test_a_scenario_is_written_and_planned_with(in_words, as_json, short):
 
 
 def test_cohorts_are_compared_where_their_nodes_are_known(in_words, log):
-    known = in_words("fit", log, *GIVEN, "--split", "generation=A:50,B:50")
-    assert re.search(r"^B fails [\d.]+ times as often as A \(", known, re.M)
-    assert re.search(r"^generation +failures +share", known, re.M) and "unknown" not in known
+    out = in_words("fit", log, *GIVEN, "--split", "generation=A:50,B:50")
+    assert re.search(r"^B fails [\d.]+ times as often as A \(", out, re.M)
+    assert re.search(r"^generation +failures +share", out, re.M) and "unknown" not in out
     unknown = in_words("fit", log, *GIVEN, "--split", "generation")
     assert "number of nodes of each generation is not known" in unknown
     assert re.search(r"^B +\d+ +[\d.]+% +unknown *$", unknown, re.M)
@@ -199,8 +199,8 @@ def test_formats_are_listed_for_people_and_machines(in_words, as_json):
 
 
 def test_a_format_is_shown_with_what_produces_it_and_a_sample(in_words, as_json, refused):
-    shown = in_words("formats", "slurm")
-    assert "sacct --allusers --duplicates --parsable2" in shown and "71|NODE_FAIL|" in shown
+    out = in_words("formats", "slurm")
+    assert "sacct --allusers --duplicates --parsable2" in out and "71|NODE_FAIL|" in out
     assert as_json("formats", "slurm")["sample"].count("\n") == 1
     assert "did you mean 'kubernetes'" in refused("formats", "kubernets")
 
@@ -226,7 +226,7 @@ def test_lifetimes_are_a_question_of_their_own(in_words, as_json, refused, tmp_p
     command = ("fit", "units.csv", "--lifetimes", "--window", "2024-01-01/2024-12-31", "--split", "vendor")
     assert in_words(*command).splitlines()[1].startswith("The median lifetime is ")
     answer = as_json(*command)
-    assert answer["whole"]["n"] == 60 and [one["name"] for one in answer["cohorts"]] == ["X", "Y"]
+    assert answer["whole"]["n"] == 60 and [cohort["name"] for cohort in answer["cohorts"]] == ["X", "Y"]
     assert "units.csv has no column 'site'" in refused("fit", "units.csv", "--lifetimes", "--split", "site")
 
 
@@ -243,11 +243,11 @@ def train(tmp_path, monkeypatch):
 
 
 def test_a_training_log_is_known_by_its_lines(in_words, train):
-    shown = in_words("fit", train, "--zone", "UTC")
-    first = re.match(r"train\.log: ETTR (\d\d\.\d)% over 4 days on 512 GPUs\n", shown)
+    out = in_words("fit", train, "--zone", "UTC")
+    first = re.match(r"train\.log: ETTR (\d\d\.\d)% over 4 days on 512 GPUs\n", out)
     assert float(first[1]) == pytest.approx(100 * TRUTH.ettr, abs=0.3)
-    assert f"The run stopped {TRUTH.n_stops} times" in " ".join(shown.split())
-    assert "as planned" not in shown
+    assert f"The run stopped {TRUTH.n_stops} times" in " ".join(out.split())
+    assert "as planned" not in out
 
 
 def test_the_plan_stands_beside_the_run(in_words, as_json, train):

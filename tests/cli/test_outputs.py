@@ -99,7 +99,7 @@ def test_what_a_scenario_names_is_found_beside_it_and_a_saved_one_is_the_same(mi
 def test_a_sweep_takes_such_names_and_writes_to_them(mine, ettr):
     grid, out = mine.with_name("-grid @#'.yml"), mine.with_name("-out @#%'")
     grid.write_text("recovery.restart_min: [5, 10]\n", encoding="utf-8")
-    given = (f"--scenario={mine}", f"--grid={grid}", f"--out={out}", "--workers", "1", "--quiet")
-    status, _, err = ettr("sweep", "--call", "budget", *given)
+    options = (f"--scenario={mine}", f"--grid={grid}", f"--out={out}", "--workers", "1", "--quiet")
+    status, _, err = ettr("sweep", "--call", "budget", *options)
     assert (status, err) == (0, "")
     assert pd.read_parquet(out / "results.parquet")["ettr"].is_monotonic_decreasing

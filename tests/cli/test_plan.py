@@ -54,7 +54,7 @@ def test_plan_answers_machines_with_the_same(as_json):
 
 
 @pytest.mark.parametrize(
-    ("given", "changes"),
+    ("setting", "changes"),
     [
         ("cluster.n_gpus=100,000", {"cluster.n_gpus": 100_000}),
         ("recovery.person_share=3%", {"recovery.person_share": 0.03}),
@@ -64,8 +64,8 @@ def test_plan_answers_machines_with_the_same(as_json):
         ("failures.modes.Faulty GPU.factor=0.5", {"failures.modes.Faulty GPU.factor": 0.5}),
     ],
 )
-def test_values_are_read_as_they_are_meant(given, changes):
-    assert changed("llama3-405b", [given])[1] == changes
+def test_values_are_read_as_they_are_meant(setting, changes):
+    assert changed("llama3-405b", [setting])[1] == changes
 
 
 # --------------------------------------------------------------------------- what a scenario has more
@@ -212,10 +212,10 @@ BAD_SET = {
 }
 
 
-@pytest.mark.parametrize("given", BAD_SET, ids=lambda given: given[:40])
-def test_what_cannot_be_set_is_refused_shortly(refused, given):
-    message = refused("plan", "--quick", "rsc-1", "--set", given)
-    assert message.startswith(BAD_SET[given]) and len(message) < 500
+@pytest.mark.parametrize("setting", BAD_SET, ids=lambda setting: setting[:40])
+def test_what_cannot_be_set_is_refused_shortly(refused, setting):
+    message = refused("plan", "--quick", "rsc-1", "--set", setting)
+    assert message.startswith(BAD_SET[setting]) and len(message) < 500
 
 
 @pytest.mark.parametrize("where", [0, 1, 2])
@@ -446,12 +446,12 @@ FAR = {
 }
 
 
-@pytest.mark.parametrize("given", FAR)
-def test_a_value_far_outside_its_plausible_range_is_warned_of_once(ettr, given):
-    size = () if "--gpus" in given else ("--gpus", "4096")
-    status, out, err = ettr("plan", "--quick", *size, "--mtbf-h", "9", *given, "--json")
+@pytest.mark.parametrize("options", FAR)
+def test_a_value_far_outside_its_plausible_range_is_warned_of_once(ettr, options):
+    size = () if "--gpus" in options else ("--gpus", "4096")
+    status, out, err = ettr("plan", "--quick", *size, "--mtbf-h", "9", *options, "--json")
     assert status == 0 and err.count("\n") == 1
-    assert re.match(f"ettr: warning: {FAR[given]}", err.strip())
+    assert re.match(f"ettr: warning: {FAR[options]}", err.strip())
     assert err == "".join(f"ettr: warning: {sentence}\n" for sentence in json.loads(out)["warnings"])
 
 
@@ -509,8 +509,8 @@ def test_without_a_failure_rate_it_is_that_of_published_clusters(as_json, in_wor
     text = " ".join(in_words("plan", "--gpus", "4096").split())
     assert "across published clusters" in text and "MTBF, or the failures counted" in text
     assert "with this node failure rate" not in text
-    own = as_json("plan", "--gpus", "4096", "--mtbf-h", "9")
-    assert [one["label"] for one in own["ranges"]] == ["with this node failure rate"]
+    with_mtbf = as_json("plan", "--gpus", "4096", "--mtbf-h", "9")
+    assert [entry["label"] for entry in with_mtbf["ranges"]] == ["with this node failure rate"]
     of_four = as_json("plan", "--gpus", "4096", "--gpus-per-node", "4")
     assert of_four["job_mttf_h"] == pytest.approx(answer["job_mttf_h"], rel=0.01)  # half the rate on twice the nodes
 

@@ -152,11 +152,11 @@ def test_one_run_has_no_intervals(in_words, as_json):
 
 
 @pytest.mark.parametrize(
-    ("scale", "significant", "shown"),
+    ("scale", "significant", "expected"),
     [(0.17, 2, 2), (0.17, 1, 1), (16.5, 2, 1), (0.0093, 1, 3), (1e-12, 1, 6), (0.0, 2, 1), (np.nan, 2, 1), (1e9, 3, 1)],
 )
-def test_decimals_show_as_much_as_is_known(scale, significant, shown):
-    assert decimals(scale, significant) == shown
+def test_decimals_show_as_much_as_is_known(scale, significant, expected):
+    assert decimals(scale, significant) == expected
 
 
 # --------------------------------------------------------------------------- the timeline

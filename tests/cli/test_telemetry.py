@@ -91,10 +91,10 @@ def test_a_wrong_option_is_refused_before_the_file_is_read(ettr, file, monkeypat
 
 @pytest.mark.parametrize("whole", [True, False])
 def test_recording_hands_its_options_on(ettr, tmp_path, monkeypatch, whole):
-    asked = {}
+    received = {}
 
     def record(path, steps, **options):
-        asked.update(options, path=path, steps=steps)
+        received.update(options, path=path, steps=steps)
         options["progress"]("idle", 1.0, 60.0)
         return telemetry.Recording(path, 600, 59.9, whole, ("1 Pretended GPU",))
 
@@ -103,11 +103,11 @@ def test_recording_hands_its_options_on(ettr, tmp_path, monkeypatch, whole):
     arguments = ["--minutes", "1", "--gpu", "1"]
     status, out, err = ettr("telemetry", "record", "--out", str(out_file), *arguments)
     assert status == (0 if whole else 130) and err == ""
-    assert (asked["gpu"], asked["load"]) == (1, "torch")
-    assert sum(step.seconds for step in asked["steps"]) == pytest.approx(60)
+    assert (received["gpu"], received["load"]) == (1, "torch")
+    assert sum(step.seconds for step in received["steps"]) == pytest.approx(60)
     assert f"ettr telemetry {out_file}" in out and ("stopped before the end" in out) != whole
     ettr("telemetry", "record", "--out", str(out_file), "--load", "none", "--minutes", "3")
-    assert [(step.name, step.duty, step.seconds) for step in asked["steps"]] == [("watched", None, 180)]
+    assert [(step.name, step.duty, step.seconds) for step in received["steps"]] == [("watched", None, 180)]
 
 
 def test_help_shows_the_file_and_the_recorder_with_what_to_install(ettr):
