@@ -94,7 +94,7 @@ CASES = {
 
 
 @cache
-def known() -> mitigation.Catalogue:
+def small_catalogue() -> mitigation.Catalogue:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "known.yml"
         path.write_text(CATALOGUE)
@@ -105,7 +105,7 @@ def known() -> mitigation.Catalogue:
 def comparison(case: str = "usual", n_runs: int = 60) -> recommendation.Comparison:
     """Each of the catalogue alone."""
     run = Scenario.load("llama3-405b").override(CASES[case])
-    return recommendation.mitigations(run, n_runs=n_runs, of=known())
+    return recommendation.mitigations(run, n_runs=n_runs, of=small_catalogue())
 
 
 @cache
