@@ -53,7 +53,7 @@ def imports(tree: ast.AST, extra: str = "") -> Iterator[tuple[str, str]]:
         yield from imports(node, inside)
 
 
-def found() -> Iterator[tuple[str, str, str]]:
+def third_party_imports() -> Iterator[tuple[str, str, str]]:
     """File, distribution and extra of each import of a package of others."""
     of_module = importlib.metadata.packages_distributions()
     for path in sorted(SOURCES.rglob("*.py")):
@@ -66,7 +66,7 @@ def found() -> Iterator[tuple[str, str, str]]:
 
 @pytest.fixture(scope="module")
 def all_imports():
-    return list(found())
+    return list(third_party_imports())
 
 
 def test_each_import_is_declared_for_its_subpackage(all_imports):

@@ -94,9 +94,9 @@ def test_what_never_ends_is_beyond_all_hours():
 
 def two() -> Finishing:
     """Normal distributions at two points."""
-    one, other = normal(100, 10), normal(200, 20)
+    first, second = normal(100, 10), normal(200, 20)
     named = {
-        name: np.array([getattr(one, name), getattr(other, name)])
+        name: np.array([getattr(first, name), getattr(second, name)])
         for name in ("mean_h", "sd_h", "first_h", "step_h", "tail_per_h", "below", "density")
     }
     return Finishing(**named)
@@ -107,9 +107,9 @@ def test_points_are_read_each_by_itself():
     assert finish.shape == (2,)
     assert finish.cdf([100.0, 200.0]) == pytest.approx([0.5, 0.5])
     assert finish.quantile(LEVELS[:, None]).shape == (5, 2)
-    for i, one in enumerate((normal(100, 10), normal(200, 20))):
-        assert finish.quantile(LEVELS[:, None])[:, i].tolist() == one.quantile(LEVELS).tolist()
-        assert finish.at(i).cdf(111.0) == one.cdf(111.0) == finish.cdf(111.0)[i]
+    for i, single in enumerate((normal(100, 10), normal(200, 20))):
+        assert finish.quantile(LEVELS[:, None])[:, i].tolist() == single.quantile(LEVELS).tolist()
+        assert finish.at(i).cdf(111.0) == single.cdf(111.0) == finish.cdf(111.0)[i]
         assert isinstance(finish.at(i).mean_h, float)
     assert finish.headline.endswith(" 4.17-8.33 days at 2 points")
     assert [type(each).__name__ for each in finish.report()] == ["Headline", "Note"]
@@ -130,15 +130,15 @@ def test_a_mixture_is_the_sum_of_its_parts():
 def test_a_mixture_keeps_parts_that_are_narrow_beside_others_that_take_ever_so_long():
     """Each as likely as the others, and apart: a third of the way up is the end of the first, and so on."""
     means, sds = np.array([1e2, 1e6, 1e12]), np.array([10.0, 1e3, 1e11])
-    one = normal(100, 10)
+    base = normal(100, 10)
     each = Finishing(
         means,
         sds,
         means - 6 * sds,
-        one.step_h * sds / 10,
-        below=np.tile(one.below, (3, 1)),
-        density=one.density * 10 / sds[:, None],
-        tail_per_h=one.tail_per_h * 10 / sds,
+        base.step_h * sds / 10,
+        below=np.tile(base.below, (3, 1)),
+        density=base.density * 10 / sds[:, None],
+        tail_per_h=base.tail_per_h * 10 / sds,
     )
     mixed = each.mixed(np.full(3, 1 / 3))
     for i in range(3):

@@ -63,12 +63,12 @@ def public_classes() -> dict[str, type]:
     """The classes that the rooms of the package name."""
     rooms = [getattr(ettr, name) for name in ettr.__all__ if inspect.ismodule(getattr(ettr, name))]
     named = {f"{room.__name__}.{name}": getattr(room, name) for room in (ettr, *rooms) for name in room.__all__}
-    return {name: one for name, one in named.items() if inspect.isclass(one)}
+    return {name: value for name, value in named.items() if inspect.isclass(value)}
 
 
 @pytest.mark.parametrize(
     "name",
-    [name for name, one in public_classes().items() if hasattr(one, "to_dict") and one is not ettr.drill.Settings],
+    [name for name, cls in public_classes().items() if hasattr(cls, "to_dict") and cls is not ettr.drill.Settings],
 )
 def test_what_has_values_for_machines_has_a_report_for_people(name):
     answer = public_classes()[name]

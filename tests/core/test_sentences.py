@@ -170,8 +170,8 @@ PAGES = create_md_parser(MdParserConfig(enable_extensions=CONFIG["parse"]["myst_
 
 @given(st.text(st.characters(codec="ascii", exclude_categories=["C"]), min_size=1).map(str.strip).filter(bool))
 def test_a_literal_text_is_what_a_page_shows(text):
-    shown = html.unescape(re.sub("<[^>]*>", "", PAGES.render(f"So *{sentences.literal(text)}* it is.")))
-    assert shown.strip() == f"So {text} it is."
+    page_text = html.unescape(re.sub("<[^>]*>", "", PAGES.render(f"So *{sentences.literal(text)}* it is.")))
+    assert page_text.strip() == f"So {text} it is."
     assert sentences.plain(sentences.literal(text)) == text
 
 
