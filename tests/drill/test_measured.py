@@ -34,8 +34,8 @@ AGAIN = [("start", 7.0, {"step": 2}), ("ready", 8.5, {"step": 2}), step(9.5, 3),
 SETTINGS = Settings(work_s=0.08)
 
 
-def parts(found):
-    account = found.account
+def parts(reading):
+    account = reading.account
     lost = {name: getattr(account, f"{name}_s") for name in ("rework", "detection", "queue", "restart")}
     return {"steps": sum(account.step_s.values()), "stalls": sum(account.stall_s.values()), **lost}
 

@@ -75,28 +75,30 @@ def test_no_checkpoint_while_the_disk_is_full():
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "options",
     [
         {"faults": {"crash": 9.0, "hang": 9.0, "supervisor": 15.0}},
         {"faults": {"crash": 5.0}, "background": True, "write_s": 0.5},
         pytest.param({"faults": {"crash": 5.0}, "interval_s": 3.0}, marks=pytest.mark.slow),
     ],
 )
-def test_drawn_plans_agree_with_the_exact_form(asked):
-    settings = Settings(work_s=6.0, **asked)
-    known = KNOWN if not settings.background else DrillCalibration(**{**KNOWN.__dict__, "stall_s": 0.0, "write_s": 0.5})
+def test_drawn_plans_agree_with_the_exact_form(options):
+    settings = Settings(work_s=6.0, **options)
+    calibration = (
+        KNOWN if not settings.background else DrillCalibration(**{**KNOWN.__dict__, "stall_s": 0.0, "write_s": 0.5})
+    )
     n = 600
-    accounts = [drawn(settings, known, draw) for draw in range(n)]
-    budgets = [account.budget(known.step_s) for account in accounts]
-    expected = budget.exact(scenario_of(settings, known))
+    accounts = [drawn(settings, calibration, draw) for draw in range(n)]
+    budgets = [account.budget(calibration.step_s) for account in accounts]
+    expected = budget.exact(scenario_of(settings, calibration))
     for part in ("rework_h", "restart_h", "detection_h", "total_h", "n_failures"):
-        values = np.array([getattr(one, part) for one in budgets])
+        values = np.array([getattr(drawn_budget, part) for drawn_budget in budgets])
         error = values.std() / np.sqrt(n)
         # a write ends within a step, whose length the rules count in whole
         slack = 0.01 * expected.total_h if settings.background else 0.0
         assert values.mean() == pytest.approx(getattr(expected, part), abs=4 * error + slack), part
-    total_s = 3600 * np.array([one.total_h for one in budgets])
-    predicted = band(settings, known)
+    total_s = 3600 * np.array([drawn_budget.total_h for drawn_budget in budgets])
+    predicted = band(settings, calibration)
     assert predicted.way == "exact model"
     inside = ((total_s >= predicted.low_s - 1e-6) & (total_s <= predicted.high_s)).mean()
     assert inside == pytest.approx(0.95, abs=0.04)

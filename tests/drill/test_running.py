@@ -44,15 +44,15 @@ def ended(folder, settings):
 
 def children(folder, role=""):
     """Processes of a drill that are there."""
-    there = []
+    pids = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             line = path.read_bytes().decode(errors="replace")
         except OSError:
             continue
         if f"ettr.drill.process\0{role}" in line and str(folder) in line:
-            there.append(int(path.parent.name))
-    return there
+            pids.append(int(path.parent.name))
+    return pids
 
 
 def wait_for(condition, timeout_s=20.0):

@@ -12,7 +12,7 @@ from ettr.drill.settings import KINDS, Settings
 
 
 @pytest.mark.parametrize(
-    ("given", "says"),
+    ("arguments", "says"),
     [
         ({"n_workers": 1}, "n_workers must be >= 2"),
         ({"work_s": -1}, "work_s must be > 0"),
@@ -24,9 +24,9 @@ from ettr.drill.settings import KINDS, Settings
         ({"faults": {"flip": 3}}, "check_steps must be >= 1 with flip faults, .*, got 0"),
     ],
 )
-def test_what_cannot_be_is_said(given, says):
+def test_what_cannot_be_is_said(arguments, says):
     with pytest.raises(InputError, match=says):
-        Settings(**given)
+        Settings(**arguments)
 
 
 def test_an_unknown_fault_is_answered_with_the_nearest():
