@@ -25,8 +25,8 @@ def small(tmp_path_factory) -> Path:
     """A few files of each kind and the sources that they name: all rules, and quick to check."""
     folder = tmp_path_factory.mktemp("small") / "data"
     described = package(evidence.DATA)
-    kept = [one for one in described["resources"] if one["name"] in (*TABLES, *FILES, "references")]
-    texts = {one["path"]: (evidence.DATA / one["path"]).read_text(encoding="utf-8") for one in kept}
+    kept = [resource for resource in described["resources"] if resource["name"] in (*TABLES, *FILES, "references")]
+    texts = {resource["path"]: (evidence.DATA / resource["path"]).read_text(encoding="utf-8") for resource in kept}
     texts["figures.csv"] = "".join(texts["figures.csv"].splitlines(keepends=True)[:8])
     sources = re.split(r"(?m)^(?=@)", texts.pop("references.bib"))
     used = "".join(texts.values())
@@ -370,20 +370,20 @@ def copy_preset(folder: Path, old: str, new: str) -> Path:
 def test_stamping_lists_a_new_preset_and_changes_nothing_else(copied, capsys, old, new, names, text):
     kind, name = new.split("/")
     before = package(copied)
-    known, path = names(copied), copy_preset(copied, old, new)
+    names_before, path = names(copied), copy_preset(copied, old, new)
     assert f"data/{new}.yml is not listed in datapackage.json; run `make data-hashes`" in refusal(copied)
     with pytest.raises(DataError, match=rf"^data/{new}\.yml is not listed .*`make data-hashes`, which lists it$"):
         text(name, copied)
     assert main(["--stamp", "--folder", str(copied)]) == 0
     assert capsys.readouterr().out == f"newly listed: {new}.yml\nhashes renewed: {new}.yml\n"
     evidence.validate(copied)
-    assert names(copied) == tuple(sorted([*known, name]))
+    assert names(copied) == tuple(sorted([*names_before, name]))
     assert text(name, copied) == path.read_text(encoding="utf-8")
     after = package(copied)
     order = [resource["name"] for resource in after["resources"]]
     at = order.index(new)
     added, like = after["resources"].pop(at), after["resources"][at - 1]
-    of_kind = [one for one in order if one.startswith(f"{kind}/")]
+    of_kind = [entry for entry in order if entry.startswith(f"{kind}/")]
     assert of_kind == sorted(of_kind) and like["name"] == old
     assert list(added) == list(like) and added["description"] == like["description"]
     assert after == before

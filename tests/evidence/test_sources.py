@@ -34,11 +34,11 @@ def test_pybtex_shows_the_same_names(others):
     by_key = bibliography().set_index("key")
     for key, entry in others.items():
         names = [
-            " ".join([*one.first_names, *one.middle_names, *one.prelast_names, *one.last_names])
-            for one in entry.persons.get("author", [])
+            " ".join([*author.first_names, *author.middle_names, *author.prelast_names, *author.last_names])
+            for author in entry.persons.get("author", [])
         ]
-        shown = ", ".join(str(Text.from_latex(name)) for name in names)
-        assert by_key.loc[key, "authors"] == re.sub(r"\bothers$", "et al.", shown)
+        authors = ", ".join(str(Text.from_latex(name)) for name in names)
+        assert by_key.loc[key, "authors"] == re.sub(r"\bothers$", "et al.", authors)
 
 
 def test_pybtex_shows_the_same_titles(others):
