@@ -17,12 +17,12 @@ WINDOW_H = DAYS * 24.0
 BEGIN = pd.Timestamp("2025-01-01", tz="UTC")
 
 
-def bad_of(start, node, end=None, **given):
+def bad_of(start, node, end=None, **options):
     order = np.argsort(start, kind="stable")
     end = None if end is None else np.asarray(end)[order]
     start, node = np.asarray(start)[order], np.asarray(node)[order]
     names = pd.unique(node)
-    return find_bad_nodes(find_outages(start, end, node, WINDOW_H, NODES), names, **given)
+    return find_bad_nodes(find_outages(start, end, node, WINDOW_H, NODES), names, **options)
 
 
 def of_log(seed, **rules):

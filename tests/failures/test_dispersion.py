@@ -154,8 +154,8 @@ def test_an_index_never_narrows_and_has_no_unit(n, index, k):
     assert rate.low <= exact.low and exact.high <= rate.high
     assert rate.low <= rate.per_1000_node_days < rate.high
     assert d.over_dispersed_rate(n, 1000.0 * k, index).high * k == pytest.approx(rate.high)
-    known, plain = d.rate_gamma(n, 1000.0, index), d.rate_gamma(n, 1000.0)
-    assert known.shape / known.node_days == pytest.approx(plain.shape / plain.node_days)
+    dispersed, plain = d.rate_gamma(n, 1000.0, index), d.rate_gamma(n, 1000.0)
+    assert dispersed.shape / dispersed.node_days == pytest.approx(plain.shape / plain.node_days)
 
 
 @pytest.mark.parametrize(

@@ -121,8 +121,8 @@ def test_the_gamma_fit_solves_its_equations():
     n, logs, total = gaps.size, float(np.log(gaps).sum()), float(gaps.sum())
 
     def log_likelihood(shape, scale):
-        known = (shape - 1) * logs - total / scale - n * (mpmath.loggamma(shape) + shape * mpmath.log(scale))
-        return known + mpmath.log(mpmath.gammainc(shape, 20 / scale, regularized=True))
+        closed = (shape - 1) * logs - total / scale - n * (mpmath.loggamma(shape) + shape * mpmath.log(scale))
+        return closed + mpmath.log(mpmath.gammainc(shape, 20 / scale, regularized=True))
 
     best = mpmath.findroot(
         lambda k, s: [mpmath.diff(log_likelihood, (k, s), order) for order in ((1, 0), (0, 1))],
@@ -186,11 +186,11 @@ def test_bootstrap_probabilities_are_fair(n_logs):
 @settings(max_examples=5, deadline=None)
 def test_a_fit_scales_with_its_unit(k):
     start, window = weibull_log(6, 40, 0.7, 3.0)
-    one, other = quick(start, window), quick(start * k, window * k)
+    base, scaled = quick(start, window), quick(start * k, window * k)
     for column in ("shape", "shape_low", "shape_high", "ks", "ks_p", "delta_aic"):
-        assert other.table[column].tolist() == pytest.approx(one.table[column].tolist(), rel=1e-4, abs=1e-4)
-    assert (other.table["scale_h"] / k).tolist() == pytest.approx(one.table["scale_h"].tolist(), rel=1e-5)
-    assert other.memoryless_p == pytest.approx(one.memoryless_p, rel=1e-4)
+        assert scaled.table[column].tolist() == pytest.approx(base.table[column].tolist(), rel=1e-4, abs=1e-4)
+    assert (scaled.table["scale_h"] / k).tolist() == pytest.approx(base.table["scale_h"].tolist(), rel=1e-5)
+    assert scaled.memoryless_p == pytest.approx(base.memoryless_p, rel=1e-4)
 
 
 def test_moments_of_gaps():
@@ -250,7 +250,7 @@ def test_five_distinct_gaps_are_enough():
 
 def test_a_seed_decides_the_draws_and_nothing_else():
     start, window = weibull_log(8, 60, 1.0, 2.0)
-    one, same, other = (g.fit_gaps(start, window, seed=seed).table for seed in (1, 1, 2))
-    pd.testing.assert_frame_equal(one, same)
-    assert one["ks_p"].tolist() != other["ks_p"].tolist()
-    pd.testing.assert_frame_equal(one.drop(columns="ks_p"), other.drop(columns="ks_p"))
+    first, same, other = (g.fit_gaps(start, window, seed=seed).table for seed in (1, 1, 2))
+    pd.testing.assert_frame_equal(first, same)
+    assert first["ks_p"].tolist() != other["ks_p"].tolist()
+    pd.testing.assert_frame_equal(first.drop(columns="ks_p"), other.drop(columns="ks_p"))

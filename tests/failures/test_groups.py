@@ -53,8 +53,8 @@ def test_many_small_groups_are_summed():
     assert len(rates) == 51 and rates["group"].iloc[-1] == OTHER
     assert rates["n_events"].iloc[-1] == sum(range(1, 11))
     exposure = {f"cause {i}": 10.0 for i in range(59)}
-    own = rates_by(values, 600.0, exposure=exposure)
-    assert not own["known_exposure"].iloc[-1]  # one of those summed has none
+    partial = rates_by(values, 600.0, exposure=exposure)
+    assert not partial["known_exposure"].iloc[-1]  # one of those summed has none
     whole = rates_by(values, 600.0, exposure=exposure | {"cause 59": 10.0})
     assert whole["node_days"].iloc[-1] == 100 and whole["rate"].iloc[-1] == pytest.approx(550)
     assert group_labels(values).nunique() == 51

@@ -16,8 +16,8 @@ from simulated_logs import simulate_log
 NODES, WINDOW_H = 400, 350 * 24.0
 
 
-def look(log, **given):
-    return find_lemons(log["start_h"], log["node"], WINDOW_H, NODES, **given)
+def look(log, **options):
+    return find_lemons(log["start_h"], log["node"], WINDOW_H, NODES, **options)
 
 
 def halves(first, second):
@@ -38,11 +38,11 @@ def test_statistics_are_those_of_all_nodes(pairs, healthy):
         return
     n_nodes = len(first) + healthy
     lemons = find_lemons(*halves(first, second), 100.0, n_nodes)
-    one, two = (np.append(half, np.zeros(healthy)) for half in (first, second))
-    both = one + two
+    early, late = (np.append(half, np.zeros(healthy)) for half in (first, second))
+    both = early + late
     assert lemons.dispersion_index == pytest.approx(both.var(ddof=1) / both.mean(), abs=1e-9)
-    if one.std() and two.std():
-        assert lemons.rank_correlation == pytest.approx(stats.spearmanr(one, two).statistic, abs=1e-9)
+    if early.std() and late.std():
+        assert lemons.rank_correlation == pytest.approx(stats.spearmanr(early, late).statistic, abs=1e-9)
     else:
         assert lemons.rank_correlation is None and lemons.rank_p == 1
 
@@ -57,10 +57,10 @@ def test_the_order_of_nodes_decides_nothing(pairs, seed):
     start, node = halves(first, second)
     moved = np.random.default_rng(seed).permutation(len(node))
     renamed = np.random.default_rng(seed + 1).permutation(len(first))
-    one = find_lemons(start, node, 100.0, 45)
-    two = find_lemons(start[moved], renamed[node][moved], 100.0, 45)
+    original = find_lemons(start, node, 100.0, 45)
+    shuffled = find_lemons(start[moved], renamed[node][moved], 100.0, 45)
     for name in ("dispersion_index", "rank_correlation", "worst_share"):
-        assert getattr(one, name) == pytest.approx(getattr(two, name), abs=1e-12)
+        assert getattr(original, name) == pytest.approx(getattr(shuffled, name), abs=1e-12)
 
 
 def test_ties_share_the_places_of_the_worst():
@@ -84,8 +84,8 @@ def test_chance_alone_is_no_lemon(rate, n_logs):
     """False alarms of logs without lemons: 5% each, and more than these have probability 0.3%."""
     logs = [look(simulate_log(seed, rate_per_1000_node_days=rate)) for seed in range(n_logs)]
     most = stats.binom.isf(3e-3, n_logs, 0.05)
-    assert sum(one.overdispersed for one in logs) <= most
-    assert sum(one.persistent for one in logs) <= most
+    assert sum(log.overdispersed for log in logs) <= most
+    assert sum(log.persistent for log in logs) <= most
 
 
 def test_lemons_are_found():

@@ -21,7 +21,7 @@ from simulated_logs import simulate_log
 BEGIN = pd.Timestamp("2025-01-01T00:00:00Z")
 
 
-def log_of(table: pd.DataFrame, n_nodes: int = 400, days: float = 350.0, **given):
+def log_of(table: pd.DataFrame, n_nodes: int = 400, days: float = 350.0, **options):
     """A drawn log as one that was read."""
     frame = pd.DataFrame({"start": BEGIN + pd.to_timedelta(table["start_h"], unit="h")})
     if "end_h" in table:
@@ -30,7 +30,7 @@ def log_of(table: pd.DataFrame, n_nodes: int = 400, days: float = 350.0, **given
         frame["node"] = [f"host-{node}" for node in table["node"]]
     for column in table.columns.intersection(["component", "cause", "cohort", "planned"]):
         frame[column] = table[column].to_numpy()
-    return logs.from_frame(frame, n_nodes, (BEGIN, BEGIN + pd.Timedelta(days=days)), **given)
+    return logs.from_frame(frame, n_nodes, (BEGIN, BEGIN + pd.Timedelta(days=days)), **options)
 
 
 @cache
@@ -264,8 +264,8 @@ def test_what_cannot_be_asked():
 def test_nodes_are_counted_with_the_healthy_ones():
     fit = fitted("lemons")
     counts = failures.node_counts(fit)
-    for _, one in counts.groupby(["log", "kind"]):
-        assert one["nodes"].sum() == pytest.approx(400)
+    for _, group in counts.groupby(["log", "kind"]):
+        assert group["nodes"].sum() == pytest.approx(400)
     raw = counts[(counts["log"] == "as logged") & (counts["kind"] == "seen")]
     assert raw["nodes"].iloc[0] == 400 - fit.log.failures["node"].nunique()
     assert raw["failures"].iloc[-1] == "10+"

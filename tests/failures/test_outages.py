@@ -55,9 +55,9 @@ def test_downtime_is_what_a_clock_counts(log):
 
 
 def test_unknown_nodes_never_overlap():
-    unknown, known = (find_outages([0, 0], [5, 5], node, 10.0, 3) for node in ([None, None], ["a", "a"]))
-    assert (unknown.downtime_h, known.downtime_h) == (10, 5)
-    assert unknown.availability is None and known.availability == pytest.approx(25 / 30)
+    unnamed, named = (find_outages([0, 0], [5, 5], node, 10.0, 3) for node in ([None, None], ["a", "a"]))
+    assert (unnamed.downtime_h, named.downtime_h) == (10, 5)
+    assert unnamed.availability is None and named.availability == pytest.approx(25 / 30)
 
 
 # --------------------------------------------------------------------------- missing ends

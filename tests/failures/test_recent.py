@@ -53,9 +53,9 @@ def test_a_forecast_follows_a_change_that_came_long_ago():
 def test_the_choice_has_no_unit(seed, k, beta):
     """Below 200 days a block is a day, so the window is long enough in either unit."""
     start = starts(seed, trend_beta=beta)
-    one, other = (recent_past(start * by, WINDOW_H * by, MONTH_H * by) for by in (1.0, max(k, 1.0)))
-    assert (one.share, one.n_events) == (other.share, other.n_events)
-    assert one.index == pytest.approx(other.index) and one.gain == pytest.approx(other.gain)
+    base, scaled = (recent_past(start * by, WINDOW_H * by, MONTH_H * by) for by in (1.0, max(k, 1.0)))
+    assert (base.share, base.n_events) == (scaled.share, scaled.n_events)
+    assert base.index == pytest.approx(scaled.index) and base.gain == pytest.approx(scaled.gain)
 
 
 def test_few_failures_are_taken_whole():

@@ -19,9 +19,9 @@ from simulated_logs import simulate_log
 NAN = float("nan")
 
 
-def lasted(start_h, end_h, window_h, *group, **given):
+def lasted(start_h, end_h, window_h, *group, **options):
     """Repair times of failures of unknown nodes."""
-    return repair_times(find_outages(start_h, end_h, None, window_h, 4000), *group, **given)
+    return repair_times(find_outages(start_h, end_h, None, window_h, 4000), *group, **options)
 
 
 @given(hours=st.lists(st.integers(0, 40), min_size=5, max_size=60))

@@ -140,12 +140,12 @@ def test_rows_of_one_fault_are_no_repeats():
     """A fault that is logged five times within the hour, where ends are known, and within a day where they are not."""
     first = np.arange(40) * 200.0
     start, node = (first[:, None] + np.arange(5) * 0.2).ravel(), np.repeat(np.arange(40), 5)
-    known = find_outages(start, np.repeat(first + 0.9, 5), node, 8400.0, 400)
-    unknown = find_outages(start, None, node, 8400.0, 400)
-    for outages in (known, unknown):
+    with_ends = find_outages(start, np.repeat(first + 0.9, 5), node, 8400.0, 400)
+    without_ends = find_outages(start, None, node, 8400.0, 400)
+    for outages in (with_ends, without_ends):
         assert len(outages.incidents) == 40 and (outages.incidents["n_events"] == 5).all()
         assert repeat_risk(outages) is None
-    assert len(unknown.joined) == 200 and known.downtime_h == pytest.approx(40 * 0.9)
+    assert len(without_ends.joined) == 200 and with_ends.downtime_h == pytest.approx(40 * 0.9)
 
 
 @pytest.mark.parametrize("draws", [40, pytest.param(150, marks=pytest.mark.slow)])

@@ -45,9 +45,9 @@ def test_tests_have_no_unit_and_turn_with_time(times, k):
     start = np.sort(times)
     assert tr.laplace(start * k, k).z == pytest.approx(tr.laplace(start, 1.0).z, abs=1e-9)
     assert tr.laplace((1 - start)[::-1], 1.0).z == pytest.approx(-tr.laplace(start, 1.0).z, abs=1e-9)
-    one, scaled = tr.crow_amsaa(start, 1.0), tr.crow_amsaa(start * k, k)
-    assert (scaled.beta, scaled.p) == (pytest.approx(one.beta), pytest.approx(one.p, abs=1e-9))
-    assert one.low < one.beta_mle < one.high and one.beta < one.beta_mle
+    base, scaled = tr.crow_amsaa(start, 1.0), tr.crow_amsaa(start * k, k)
+    assert (scaled.beta, scaled.p) == (pytest.approx(base.beta), pytest.approx(base.p, abs=1e-9))
+    assert base.low < base.beta_mle < base.high and base.beta < base.beta_mle
 
 
 def test_an_index_widens_both_tests():
@@ -72,9 +72,9 @@ def test_the_p_value_and_the_interval_of_beta_agree():
 @pytest.mark.parametrize("beta", [0.7, 1.3])
 def test_beta_is_unbiased_and_covered(beta, n_logs):
     fits = [tr.crow_amsaa(starts(seed, trend_beta=beta), WINDOW_H) for seed in range(n_logs)]
-    betas = np.array([one.beta for one in fits])
+    betas = np.array([fit.beta for fit in fits])
     assert betas.mean() == pytest.approx(beta, abs=4 * betas.std() / math.sqrt(n_logs))
-    covered = np.mean([one.low <= beta <= one.high for one in fits])
+    covered = np.mean([fit.low <= beta <= fit.high for fit in fits])
     assert covered == pytest.approx(0.95, abs=4 * math.sqrt(0.95 * 0.05 / n_logs))
 
 

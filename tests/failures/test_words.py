@@ -138,17 +138,17 @@ def test_every_answer_has_its_words():
 
 
 def test_bad_nodes_are_named_with_what_to_do():
-    known = fit("lemons")
-    bad = known.node_statistics.bad
+    log_fit = fit("lemons")
+    bad = log_fit.node_statistics.bad
     names = bad.advised("replace")
-    assert f"**Replace {listed([*names[:6], f'{len(names) - 6} more'])}**: each fails" in JUDGED.nodes(known).text
-    assert known.nodes["node"].tolist() == bad.table["node"].tolist()
-    assert known.nodes["stands_out"].sum() == bad.n_beyond
-    assert known.nodes["ratio_low"].le(known.nodes["ratio"]).all() and fit("no node names").nodes.empty
-    table = node_table(known)
+    assert f"**Replace {listed([*names[:6], f'{len(names) - 6} more'])}**: each fails" in JUDGED.nodes(log_fit).text
+    assert log_fit.nodes["node"].tolist() == bad.table["node"].tolist()
+    assert log_fit.nodes["stands_out"].sum() == bad.n_beyond
+    assert log_fit.nodes["ratio_low"].le(log_fit.nodes["ratio"]).all() and fit("no node names").nodes.empty
+    table = node_table(log_fit)
     assert [row[0] for row in table.rows] == bad.table.loc[bad.table["beyond"], "node"].tolist()
     worst = bad.table.iloc[0]
-    first = known.log.window[0] + pd.Timedelta(hours=worst["first_h"])
+    first = log_fit.log.window[0] + pd.Timedelta(hours=worst["first_h"])
     again = f"{worst['n_soon']} of {worst['n_returns']}"
     assert [*table.rows[0][:2], *table.rows[0][5:]] == [
         worst["node"],
@@ -160,9 +160,9 @@ def test_bad_nodes_are_named_with_what_to_do():
     assert table.rows[0][4] == "p < 0.001" and node_table(fit("poisson")) is None
 
     def with_worst(**changes):
-        one = bad.table.head(1).assign(**changes)
+        first_row = bad.table.head(1).assign(**changes)
         return JUDGED.nodes(
-            replace(known, node_statistics=replace(known.node_statistics, bad=replace(bad, table=one)))
+            replace(log_fit, node_statistics=replace(log_fit.node_statistics, bad=replace(bad, table=first_row)))
         ).text
 
     node = worst["node"]
@@ -173,11 +173,11 @@ def test_bad_nodes_are_named_with_what_to_do():
 
 
 def test_cohorts_that_never_failed_have_no_endless_ratio():
-    known = fit("rich")
-    test = replace(known.cohort_test, ratio=np.inf, low=3.25, high=np.inf)
-    finding = JUDGED.cohorts(replace(known, cohort_test=test))
+    log_fit = fit("rich")
+    test = replace(log_fit.cohort_test, ratio=np.inf, low=3.25, high=np.inf)
+    finding = JUDGED.cohorts(replace(log_fit, cohort_test=test))
     assert finding.text.startswith("A100 fails at least 3.25 times as often as V100, which never failed (p < 0.001):")
-    finding = JUDGED.cohorts(replace(known, cohort_test=replace(test, low=0.4)))
+    finding = JUDGED.cohorts(replace(log_fit, cohort_test=replace(test, low=0.4)))
     assert finding.text.startswith("A100 failed and V100 never did (p < 0.001):")
     assert "Nothing failed" in JUDGED.cohorts(fit("cohorts without failures")).text
     assert fit("no ends").verdict("cohorts").answer == "not asked"  # each component has the whole exposure
@@ -195,9 +195,9 @@ def minutes(text: str) -> list[float]:
 
 @pytest.mark.parametrize("name", ["rich", "poisson", "coarse", "20 failures"])
 def test_rates_are_told_as_fitted(name):
-    known = fit(name)
-    text = SAY.rate(known).text
-    exact, fair = known.rate, known.fair_rate
+    log_fit = fit(name)
+    text = SAY.rate(log_fit).text
+    exact, fair = log_fit.rate, log_fit.fair_rate
     assert numbers("^# failures per", text) == pytest.approx([exact.per_1000_node_days], **THREE_DIGITS)
     expected = [exact.low, exact.high]
     assert numbers("independent, the 95% CI is # to #", text) == pytest.approx(expected, **THREE_DIGITS)
@@ -205,7 +205,7 @@ def test_rates_are_told_as_fitted(name):
         assert numbers("interval (?:is|to) # to #\\.$", text) == pytest.approx([fair.low, fair.high], **THREE_DIGITS)
     else:
         assert [fair.low, fair.high] == pytest.approx(expected, **THREE_DIGITS)
-    scatter = max(known.dispersion, known.node_statistics.dispersion, key=lambda scatter: scatter.paid(0.95))
+    scatter = max(log_fit.dispersion, log_fit.node_statistics.dispersion, key=lambda scatter: scatter.paid(0.95))
     uneven = scatter.p < 0.05 and scatter.measured > 1.05
     assert ("overdispersed" in text) == uneven
     if uneven:
@@ -213,9 +213,9 @@ def test_rates_are_told_as_fitted(name):
 
 
 def test_the_forecast_is_told_with_its_past():
-    known = fit("rich")
-    ahead, score = known.forecast, known.score
-    text = SAY.forecast(known).text
+    log_fit = fit("rich")
+    ahead, score = log_fit.forecast, log_fit.score
+    text = SAY.forecast(log_fit).text
     values = numbers(r"Expect # failures in the next # days .*interval # to #\).*backtest of # forecasts", text)
     assert values == [round(ahead.mean), ahead.horizon_d, ahead.low, ahead.high, score.n_forecasts]
     values = numbers(r"covered #% of outcomes \(#% if .*independent\).*worth about # independent", text)
@@ -223,20 +223,20 @@ def test_the_forecast_is_told_with_its_past():
     assert values == pytest.approx([*shares, score.n_independent], abs=0.51)
     assert "in the next 4 h" in SAY.forecast(fit("a day")).text
     assert re.search("10 failures.* 9", SAY.forecast(fit("9 failures")).text)
-    assert (SAY.horizon_d(known), SAY.horizon_d(fit("9 failures"))) == (ahead.horizon_d, 30.0)
+    assert (SAY.horizon_d(log_fit), SAY.horizon_d(fit("9 failures"))) == (ahead.horizon_d, 30.0)
 
 
 # --------------------------------------------------------------------------- what was read
 
 
 def test_reading_counts_every_record():
-    known = fit("poisson")
+    log_fit = fit("poisson")
     ledger = pd.DataFrame(
         [("merged", "exact duplicate", 3, "line 7"), ("dropped", "a step of a job", 1, "")],
         columns=["action", "reason", "n", "example"],
     )
     notes = ("columns read: start from 'at'", "faults.csv ends early; the rest is missing")
-    text = SAY.reading(replace(known, log=replace(known.log, ledger=ledger, n_records=160, notes=notes))).text
+    text = SAY.reading(replace(log_fit, log=replace(log_fit.log, ledger=ledger, n_records=160, notes=notes))).text
     assert "Of 160 records, 3 were merged (exact duplicate; first: line 7) and 1 was dropped (a step of a job)." in text
     assert "Columns read: start from 'at'. faults.csv ends early; the rest is missing." in text
 
@@ -245,12 +245,12 @@ ODD = "a*b_ [x](y) <i>`z` $w$ | \\"
 
 
 def test_signs_of_markdown_in_names_are_only_signs():
-    known = failures.fit(first(4, component=ODD))
-    text, title = SAY.components(known).text, SAY.components(known).title
+    log_fit = failures.fit(first(4, component=ODD))
+    text, title = SAY.components(log_fit).text, SAY.components(log_fit).title
     assert title.startswith(ODD + " accounts for")
     assert re.sub(r"\\(\W|_)", r"\1", text).startswith(ODD + " accounts for")
     assert not re.search(r"(?<!\\)[*`<\[$|]", text)
-    renamed = replace(known, log=replace(known.log, source="my_odd_name"))
+    renamed = replace(log_fit, log=replace(log_fit.log, source="my_odd_name"))
     assert "my_odd_name" in SAY.answer(renamed, fitted("poisson")).text
 
 
