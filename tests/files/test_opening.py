@@ -176,8 +176,8 @@ def test_two_names_stay_two_in_another_encoding(write):
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "shift_jis", "cp1252"])
 def test_a_text_of_any_encoding_is_read(write, encoding):
     text = "start,end\n" + "x,y\n" * 70_000
-    known = None if encoding == "utf-16" else encoding  # whose mark says what it is
-    source = Source(write(text.encode(encoding)), encoding=known)
+    declared = None if encoding == "utf-16" else encoding  # whose mark says what it is
+    source = Source(write(text.encode(encoding)), encoding=declared)
     assert [line for _, line in source.lines(Ledger())] == text.splitlines() and source.head()[0] == "start,end"
 
 

@@ -95,8 +95,8 @@ def test_a_summer_clock_with_offsets_runs_on_as_it_began(read):
     rows += [f"2025-10-25T{hour:02d}:00+02:00,{hour}" for hour in range(24)]
     rows += [f"2025-10-26T{hour:02d}:00+01:00,{hour}" for hour in range(3, 24)]
     site = read("\n".join(rows))
-    there = np.flatnonzero(~np.isnan(site.ambient_c))
-    assert there[0] % 24 == 0 and np.ptp(np.diff(there)) == 0
+    hours = np.flatnonzero(~np.isnan(site.ambient_c))
+    assert hours[0] % 24 == 0 and np.ptp(np.diff(hours)) == 0
 
 
 def test_another_year_is_said_so_and_month_and_day_stand_for_any(read):
@@ -187,8 +187,8 @@ def test_long_gaps_stay_empty_and_are_counted(read):
     assert np.count_nonzero(~np.isnan(site.ambient_c)) == 72 - 20
 
 
-@pytest.mark.parametrize(("missing", "known"), [(6, 72), (7, 65)])
-def test_a_gap_is_filled_up_to_six_hours(read, missing, known):
+@pytest.mark.parametrize(("missing", "n_hours"), [(6, 72), (7, 65)])
+def test_a_gap_is_filled_up_to_six_hours(read, missing, n_hours):
     lines = csv(72).splitlines()
     site = read("\n".join(lines[:11] + lines[11 + missing :]))
-    assert np.count_nonzero(~np.isnan(site.ambient_c)) == known
+    assert np.count_nonzero(~np.isnan(site.ambient_c)) == n_hours
