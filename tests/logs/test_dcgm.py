@@ -125,18 +125,20 @@ def test_labels_that_change_with_the_value_are_one_gauge(form):
 @settings(max_examples=30, deadline=None)
 def test_text_and_json_agree_with_the_definition(codes):
     """Far apart samples: an edge is a hardware number that differs from the last value known, one a node at a time."""
-    series = [(labels(i), values(*one, step=3600)) for i, one in enumerate(codes)]
+    series = [(labels(i), values(*gpu_codes, step=3600)) for i, gpu_codes in enumerate(codes)]
     expected = []
-    for i, one in enumerate(codes):
+    for i, gpu_codes in enumerate(codes):
         before = None
-        for k, code in enumerate(one):
+        for k, code in enumerate(gpu_codes):
             if code == BLANK:
                 before = 0 if before is None else before
                 continue
             if code in (48, 79) and before is not None and code != before:
                 expected.append((T0 + 3600 * k, f"GPU-n1-{i}", xid(code).cause))
             before = code
-    expected = [one for i, one in enumerate(sorted(expected)) if one[0] not in {at for at, *_ in sorted(expected)[:i]}]
+    expected = [
+        event for i, event in enumerate(sorted(expected)) if event[0] not in {at for at, *_ in sorted(expected)[:i]}
+    ]
     for form in FORMS:
         events = outcome(FORMAT, form(series)).events
         failures = zip(events["start"], events.get("gpu", []), events["cause"], strict=True)

@@ -99,6 +99,6 @@ def test_a_node_that_came_late_is_judged_by_its_own_time(write):
     nodes = pd.DataFrame({"node": [f"n{i}" for i in range(400)], "in": ""})
     nodes.loc[0, "in"] = str(BEGIN + pd.Timedelta(days=DAYS - 60))
     fit, without = fit_with(write, start, [f"n{i}" for i in node], nodes)
-    ours, theirs = (one.node_statistics.bad.table.set_index("node").loc["n0"] for one in (fit, without))
+    ours, theirs = (log_fit.node_statistics.bad.table.set_index("node").loc["n0"] for log_fit in (fit, without))
     assert ours["expected"] == pytest.approx(theirs["expected"] * 60 / DAYS, rel=0.1)
     assert ours["beyond"] and ours["p"] < theirs["p"] and (ours["remark"], theirs["remark"]) == ("", "late")

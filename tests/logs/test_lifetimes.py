@@ -117,7 +117,7 @@ def test_the_log_rank_test_of_three_is_even_where_they_are_alike():
 
 def test_cohorts_are_told_apart_in_words(lives):
     fitted = unit_lifetimes(lives(as_text(drawn(1, 200), drawn(2, 100, scale=500.0)), split="vendor"))
-    assert [one.name for one in fitted.cohorts] == ["A", "B"] and fitted.cohorts_p < 1e-3
+    assert [cohort.name for cohort in fitted.cohorts] == ["A", "B"] and fitted.cohorts_p < 1e-3
     headline, note, table, differ = fitted.report()[:4]
     assert headline.text == "log.csv" and note.text.startswith("The median lifetime is ")
     assert "the failure rate rises with age" in note.text

@@ -338,8 +338,8 @@ def test_every_record_is_an_event_or_in_the_ledger(read, rows, as_json):
     try:
         log = read(content, "log.json" if as_json else "log.csv", planned="upgrade")
     except InputError as error:
-        known = "nothing could be read|must be of one kind|got dates; |most of the file|outside the window"
-        if re.search(known, str(error)):
+        expected = "nothing could be read|must be of one kind|got dates; |most of the file|outside the window"
+        if re.search(expected, str(error)):
             return
         raise
     assert log.n_records == len(log.events) + log.ledger["n"].sum() == len(rows)

@@ -106,16 +106,16 @@ def test_the_time_that_jobs_held_is_used_and_both_rates_are_said(tmp_path):
     """Failures of nodes without a job are not in the accounting: all nodes' time would make the rate too low."""
     path = tmp_path / "jobs.txt"
     path.write_text(PLAIN)
-    seen, given = read(path, zone="UTC"), read(path, n_nodes=64, zone="UTC")
-    assert seen.node_days == given.node_days == outcome(FORMAT, PLAIN).exposure.node_days
-    assert (seen.n_nodes, given.n_nodes) == (8, 64)
-    held, whole = given.node_days, 64.0
-    (doubt,) = set(given.doubts) - set(seen.doubts)
+    without_size, with_size = read(path, zone="UTC"), read(path, n_nodes=64, zone="UTC")
+    assert without_size.node_days == with_size.node_days == outcome(FORMAT, PLAIN).exposure.node_days
+    assert (without_size.n_nodes, with_size.n_nodes) == (8, 64)
+    held, whole = with_size.node_days, 64.0
+    (doubt,) = set(with_size.doubts) - set(without_size.doubts)
     assert doubt.startswith(f"jobs used {held / whole:.0%} of the time of the 64 nodes")
     assert f"{1000 / held:.3g} per 1,000 node-days of jobs, {1000 / whole:.3g}" in doubt and doubt.endswith(
         "the first is used"
     )
-    assert given.exposure.startswith("node time of jobs")
+    assert with_size.exposure.startswith("node time of jobs")
 
 
 def test_jobs_on_one_node_see_one_failure():

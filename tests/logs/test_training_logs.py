@@ -268,6 +268,6 @@ def test_the_diary_as_a_failure_log_agrees_with_the_preset():
 def test_a_path_is_read_with_what_is_given(tmp_path):
     path = tmp_path / "mine.csv"
     path.write_text("opened,box\n2026-01-02 10:00,a\n2026-01-05 11:00,b\n", encoding="utf-8")
-    given = {"n_nodes": 4, "window": "2026-01-01/2026-01-11", "columns": ["start=opened", "node=box"]}
-    log = failure_log.tables.failure_log(str(path), planned="", zone="", **given)
+    options = {"n_nodes": 4, "window": "2026-01-01/2026-01-11", "columns": ["start=opened", "node=box"]}
+    log = failure_log.tables.failure_log(str(path), planned="", zone="", **options)
     assert len(log.failures) == 2 and log.n_nodes == 4 and log.events["node"].tolist() == ["a", "b"]

@@ -74,9 +74,9 @@ def test_an_end_of_its_own_is_no_failure(read):
             lines += [f"{begin}50:00,1 - root - INFO - Training completed"] if ends else []
         return read(lines)
 
-    own, failed = of(True), of(False)
-    assert (own.stops["planned"].tolist(), failed.stops["planned"].tolist()) == ([True], [False])
-    assert own.hours["planned_h"] == pytest.approx(failed.hours["stops_h"]) and own.failures.empty
+    planned, failed = of(True), of(False)
+    assert (planned.stops["planned"].tolist(), failed.stops["planned"].tolist()) == ([True], [False])
+    assert planned.hours["planned_h"] == pytest.approx(failed.hours["stops_h"]) and planned.failures.empty
 
 
 def _later(line, seconds, text):
