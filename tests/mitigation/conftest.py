@@ -14,5 +14,5 @@ def completed() -> Scenario:
 @pytest.fixture(scope="session")
 def applicable(completed) -> tuple[str, ...]:
     """Mitigations that change something in it, or say how it would be without them."""
-    known = mitigation.catalogue()
-    return tuple(one.id for one in known if not one.unmodelled and not mitigation.missing(completed, one))
+    catalogue = mitigation.catalogue()
+    return tuple(entry.id for entry in catalogue if not entry.unmodelled and not mitigation.missing(completed, entry))

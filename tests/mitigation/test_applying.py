@@ -25,12 +25,12 @@ def values(run: Scenario) -> dict:
     return run.model_dump(exclude={"evidence"})
 
 
-def near(one, other) -> bool:
-    if isinstance(one, dict):
-        return one.keys() == other.keys() and all(near(one[key], other[key]) for key in one)
-    if isinstance(one, (list, tuple)):
-        return len(one) == len(other) and all(map(near, one, other))
-    return one == (pytest.approx(other, rel=1e-9) if isinstance(one, float) else other)
+def near(value, other) -> bool:
+    if isinstance(value, dict):
+        return value.keys() == other.keys() and all(near(value[key], other[key]) for key in value)
+    if isinstance(value, (list, tuple)):
+        return len(value) == len(other) and all(map(near, value, other))
+    return value == (pytest.approx(other, rel=1e-9) if isinstance(value, float) else other)
 
 
 # --------------------------------------------------------------------------- assumptions
@@ -38,13 +38,13 @@ def near(one, other) -> bool:
 
 def test_a_run_that_says_nothing_is_given_what_mitigations_act_on():
     run = Scenario.load("llama3-405b-tokens")
-    known = mitigation.with_assumptions(run)
-    completed = known.scenario
+    filled = mitigation.with_assumptions(run)
+    completed = filled.scenario
     assert run.spares is None and completed.spares.n_nodes == 15  # 99.9% of a Poisson number of mean 6.0
     assert completed.failures.modes[0].heat_share == 0.5 and completed.failures.modes[2].heat_share == 0
     assert completed.evidence["recovery.person_min"].status == "assumed"
     assert completed.evidence["failures.lemons.share"].source == "pattabiraman2026airesim"
-    assert {"power", "network", "cost"}.isdisjoint(known.fields)  # it has these itself
+    assert {"power", "network", "cost"}.isdisjoint(filled.fields)  # it has these itself
     assert values(completed) != values(run) and completed.checkpoint == run.checkpoint
 
 
@@ -52,8 +52,8 @@ def test_assumptions_leave_what_a_run_says(completed):
     run = Scenario.load("llama3-405b").override({"failures.lemons": {"share": 0.02, "factor": 9}})
     filled = mitigation.with_assumptions(run).scenario
     assert filled.failures.lemons.share == 0.02
-    own = {"automatic_h": None, "manual_h": 10}
-    repaired = mitigation.with_assumptions(run.override({"spares": {"n_nodes": 3}, "repair": own})).scenario
+    repair = {"automatic_h": None, "manual_h": 10}
+    repaired = mitigation.with_assumptions(run.override({"spares": {"n_nodes": 3}, "repair": repair})).scenario
     assert repaired.spares.n_nodes == 3 and repaired.repair.automatic_h is None
     nobody = run.override({"recovery.person_share": 0, "recovery.restart_min": 9}).override({"recovery.queue_min": 1})
     assert mitigation.with_assumptions(nobody).scenario.recovery.person_share == 0  # a default that is written down
@@ -86,17 +86,17 @@ def test_only_what_a_field_needs_is_assumed(path, assumed):
 @pytest.mark.parametrize("name", evidence.scenario_names())
 def test_every_preset_can_be_completed_and_says_what_it_misses(name):
     run = mitigation.with_assumptions(Scenario.load(name)).scenario
-    for one in mitigation.catalogue():
-        if one.unmodelled:
+    for entry in mitigation.catalogue():
+        if entry.unmodelled:
             continue
-        if absent := mitigation.missing(run, one):
-            with pytest.raises(InputError, match=f"{one.id} needs {absent[0].split('.')[0]}"):
-                mitigation.apply(run, one.id)
-        elif (name, one.id) == ("byterobust", "multi-level-checkpoint"):  # which saves each minute
+        if absent := mitigation.missing(run, entry):
+            with pytest.raises(InputError, match=f"{entry.id} needs {absent[0].split('.')[0]}"):
+                mitigation.apply(run, entry.id)
+        elif (name, entry.id) == ("byterobust", "multi-level-checkpoint"):  # which saves each minute
             with pytest.raises(InputError, match=r"interval_min must be >= 2.5 min, the interval of the faster tier"):
-                mitigation.apply(run, one.id)
+                mitigation.apply(run, entry.id)
         else:
-            mitigation.apply(run, one.id)
+            mitigation.apply(run, entry.id)
 
 
 def test_a_run_without_hours_of_its_modes_is_not_given_them():
@@ -117,7 +117,7 @@ def test_a_run_without_hours_of_its_modes_is_not_given_them():
 def test_every_modelled_mitigation_changes_something_or_is_in_place(completed, applicable):
     catalogue = mitigation.catalogue()
     same = {name for name in applicable if values(mitigation.apply(completed, name)) == values(completed)}
-    assert same == IN_PLACE == {one.id for one in catalogue if one.before}
+    assert same == IN_PLACE == {entry.id for entry in catalogue if entry.before}
     for name in same:
         assert values(mitigation.without(completed, catalogue[name])) != values(completed)
     assert mitigation.without(completed, catalogue["lemon-removal"]) is None
@@ -126,9 +126,9 @@ def test_every_modelled_mitigation_changes_something_or_is_in_place(completed, a
 def test_what_was_taken_away_comes_back(completed):
     """The fields that a mitigation caps or sets are those that are there without it."""
     for name in IN_PLACE - {"async-checkpoint", "adaptive-routing"}:  # these take something else away as well
-        one = mitigation.catalogue()[name]
-        back = mitigation.apply(mitigation.without(completed, one), name)
-        for change in one.changes:
+        entry = mitigation.catalogue()[name]
+        back = mitigation.apply(mitigation.without(completed, entry), name)
+        for change in entry.changes:
             section, field = change.path.split(".")
             restored, had = (getattr(getattr(run, section), field) for run in (back, completed))
             assert restored == (change.value if change.op == "cap" else had), change.path
@@ -196,8 +196,8 @@ def test_the_order_does_not_matter(completed, applicable, every):
     for first, second in itertools.combinations(applicable, 2):
         if catalogue.conflict(first, second) or not (every or sections[first] & sections[second]):
             continue
-        one, other = mitigation.apply(alone[first], second), mitigation.apply(alone[second], first)
-        assert near(values(one), values(other)), f"{first} and {second}"
+        forward, backward = mitigation.apply(alone[first], second), mitigation.apply(alone[second], first)
+        assert near(values(forward), values(backward)), f"{first} and {second}"
 
 
 def test_all_at_once_is_one_after_the_other(completed):

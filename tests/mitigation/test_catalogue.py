@@ -17,10 +17,10 @@ def entries():
 
 
 def test_every_source_is_in_the_bibliography(entries):
-    known = set(evidence.bibliography()["key"])
-    for one in entries:
-        cited = [*one.changes, *one.before, *one.published, one.price]
-        assert {item.source for item in cited if item.source} | set(one.asked_by) <= known, one.id
+    keys = set(evidence.bibliography()["key"])
+    for entry in entries:
+        cited = [*entry.changes, *entry.before, *entry.published, entry.price]
+        assert {item.source for item in cited if item.source} | set(entry.asked_by) <= keys, entry.id
 
 
 def test_the_table_has_a_row_a_mitigation(entries):
@@ -48,23 +48,23 @@ def test_an_effect_has_a_source_for_all_a_part_or_none_of_its_changes(entries, n
 
 
 def test_a_person_month_has_one_price(entries):
-    for one in entries:
-        months = re.search(r"(\d+) person-months?", one.price.note or "")
-        assert one.price.usd == (25_000 * int(months[1]) if months else 0), one.id
+    for entry in entries:
+        months = re.search(r"(\d+) person-months?", entry.price.note or "")
+        assert entry.price.usd == (25_000 * int(months[1]) if months else 0), entry.id
 
 
 def test_nothing_makes_training_faster_by_decree(entries):
-    for one in entries:
-        for change in [*one.changes, *one.before]:
+    for entry in entries:
+        for change in [*entry.changes, *entry.before]:
             if change.path == "job.throughput_factor":
-                assert change.op == "scale" and change.value <= 1, one.id
-            assert change.path not in ("job.tokens", "job.productive_h"), one.id
+                assert change.op == "scale" and change.value <= 1, entry.id
+            assert change.path not in ("job.tokens", "job.productive_h"), entry.id
 
 
 def test_derived_values_of_the_text(entries):
     assert entries["fast-group-init"].before[0].value == pytest.approx(361 / 2.048, abs=0.5)
     assert entries["scalable-collectives"].changes[0].value == pytest.approx(265 / 96 / 11, rel=0.01)
-    growth = entries.assumptions[[one.path for one in entries.assumptions].index("recovery.init_s_per_1000_gpus")].value
+    growth = entries.assumptions[[row.path for row in entries.assumptions].index("recovery.init_s_per_1000_gpus")].value
     slower, longer = entries["fast-group-init"].before
     assert longer.value == pytest.approx((slower.value - growth) / 1000 / 60, rel=1e-3)
     assert longer.of == "observed_gpus"
@@ -78,7 +78,7 @@ def test_derived_values_of_the_text(entries):
 
 
 def test_verdicts_are_those_of_the_table_of_validation(entries):
-    claimed = {row: published.verdict for one in entries for published in one.published for row in published.rows}
+    claimed = {row: published.verdict for entry in entries for published in entry.published for row in published.rows}
     results = evidence.table("validation").set_index("result_id", drop=False).loc[list({*claimed, "fthsdp-3min-away"})]
     verdicts = validation.run(results).set_index("result_id")["verdict"]
     assert {verdicts[row] for row, verdict in claimed.items() if verdict == "consistent"} == {"fitted"}

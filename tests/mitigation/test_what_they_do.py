@@ -59,9 +59,9 @@ def test_what_helps_does_not_hurt(completed, applicable, base):
 
 
 def test_what_is_taken_away_is_missed(completed, base):
-    for one in mitigation.catalogue():
-        if one.before:
-            assert gains(mitigation.without(completed, one), base)[1] < -SURE, one.id
+    for entry in mitigation.catalogue():
+        if entry.before:
+            assert gains(mitigation.without(completed, entry), base)[1] < -SURE, entry.id
 
 
 def test_the_completed_run_stays_near_the_published_bound(base):
