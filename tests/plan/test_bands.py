@@ -57,8 +57,8 @@ def test_samples_of_the_rate_have_these_quantiles(llama3, changes):
     """A second road: rates drawn from the gamma distribution, each through the closed form."""
     run = vague(llama3.override(changes), 12)
     answer = plan.make(run)
-    known = run.failures.posterior
-    rates = stats.gamma.rvs(known.shape, scale=1000 / known.node_days, size=20_000, random_state=1)
+    posterior = run.failures.posterior
+    rates = stats.gamma.rvs(posterior.shape, scale=1000 / posterior.node_days, size=20_000, random_state=1)
     at_best = budget.exact(run, {RATE: rates, INTERVAL: answer.band.interval_min})
     drawn = {
         "job_mttf_h": run.job_mttf_h * run.failure_rate / rates,

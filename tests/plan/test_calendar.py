@@ -61,7 +61,7 @@ def test_progress_is_a_share(done, share):
 
 
 @pytest.mark.parametrize(
-    ("asked", "message"),
+    ("arguments", "message"),
     [
         ({"start": "2027-02-30"}, "start must be an existing date, e.g. 2027-03-01, got '2027-02-30'"),
         ({"start": "03/01/2027"}, "start must be a date with the year first, e.g. 2027-03-01, got '03/01/2027'"),
@@ -79,7 +79,7 @@ def test_progress_is_a_share(done, share):
         ({"done": "half"}, "done must be a share, e.g. 40%, got 'half'"),
     ],
 )
-def test_what_is_no_date_zone_or_share_is_one_sentence(asked, message):
+def test_what_is_no_date_zone_or_share_is_one_sentence(arguments, message):
     with pytest.raises(InputError) as error:
-        calendar_of(**asked)
+        calendar_of(**arguments)
     assert message in str(error.value) and "\n" not in str(error.value)

@@ -49,9 +49,9 @@ def test_dates_are_those_of_the_exact_distribution_mixed_over_the_count():
     assert answer.dates.counted == 419
     for p in (0.05, 0.5, 0.9, 0.99):
         assert answer.dates.finishing.quantile(p) == exact.quantile(p)
-    known = budget.finishing(at(answer))
-    assert answer.dates.finishing.sd_h > 1.2 * known.sd_h  # chance alone is less than what the count leaves open
-    assert answer.dates.finishing.mean_h == pytest.approx(known.mean_h, rel=1e-3)
+    fixed_rate = budget.finishing(at(answer))
+    assert answer.dates.finishing.sd_h > 1.2 * fixed_rate.sd_h  # chance alone is less than what the count leaves open
+    assert answer.dates.finishing.mean_h == pytest.approx(fixed_rate.mean_h, rel=1e-3)
 
 
 def test_half_of_the_runs_over_what_is_assumed_follow_the_range_of_the_ettr():

@@ -52,25 +52,25 @@ def chance(answer: plan.Plan, changes: dict[str, float]) -> float:
 
 @pytest.mark.parametrize("answer", [COUNTED, exact_rate], ids=["counted", "exact"])
 def test_the_probability_is_that_of_the_distribution_at_the_deadline_and_a_day_around(answer):
-    one, finish = answer().due, answer().dates.finishing
-    for probability, days in ((one.probability, 0), (one.day_earlier, -1), (one.day_later, 1)):
-        assert probability == finish.cdf(one.hours + days * H_PER_DAY)
-    assert one.day_earlier < one.probability < one.day_later
-    assert one.usd_per_day == pytest.approx(24 * 2 * answer().original.cluster.n_gpus, rel=1e-12)
+    deadline, finish = answer().due, answer().dates.finishing
+    for probability, days in ((deadline.probability, 0), (deadline.day_earlier, -1), (deadline.day_later, 1)):
+        assert probability == finish.cdf(deadline.hours + days * H_PER_DAY)
+    assert deadline.day_earlier < deadline.probability < deadline.day_later
+    assert deadline.usd_per_day == pytest.approx(24 * 2 * answer().original.cluster.n_gpus, rel=1e-12)
 
 
 @pytest.mark.parametrize("answer", [COUNTED, exact_rate, lambda: due("glm-130b", "2027-02-26 12:00")])
 def test_the_interval_it_names_is_at_least_as_likely_as_any_other(answer):
-    one = answer().due
-    scenario = one.dates.scenario
+    deadline = answer().due
+    scenario = deadline.dates.scenario
     run = budget.accepted(scenario, formula="finishing")
-    rates = None if one.dates.counted is None else budget.posterior_rates(scenario, run)
+    rates = None if deadline.dates.counted is None else budget.posterior_rates(scenario, run)
     tried_h = answer().best.interval_h * np.geomspace(0.5, 2, 13)
-    on_grid = budget.chance(replace(run, tau=tried_h), one.hours, rates)
-    assert one.at_interval >= one.probability
-    assert one.at_interval >= on_grid.max() - 0.003  # it looks at 25 intervals, and at fewer rates
-    named = budget.chance(replace(run, tau=one.interval_min / 60), one.hours, rates)
-    assert named == pytest.approx(one.at_interval, abs=0.005)
+    on_grid = budget.chance(replace(run, tau=tried_h), deadline.hours, rates)
+    assert deadline.at_interval >= deadline.probability
+    assert deadline.at_interval >= on_grid.max() - 0.003  # it looks at 25 intervals, and at fewer rates
+    named = budget.chance(replace(run, tau=deadline.interval_min / 60), deadline.hours, rates)
+    assert named == pytest.approx(deadline.at_interval, abs=0.005)
 
 
 # --------------------------------------------------------------------------- what it would take
@@ -78,28 +78,28 @@ def test_the_interval_it_names_is_at_least_as_likely_as_any_other(answer):
 
 @pytest.mark.parametrize("answer", [COUNTED, exact_rate], ids=["counted", "exact"])
 def test_each_value_really_gives_nine_in_ten_and_its_neighbour_less(answer):
-    levers = [one for one in answer().due.levers if one.value is not None]
+    levers = [lever for lever in answer().due.levers if lever.value is not None]
     assert len(levers) >= 2
-    for one in levers:
-        assert chance(answer(), {one.field: one.value}) == pytest.approx(WANTED, abs=NEAR), one.field
-        worse = one.value + 0.1 * (one.given - one.value)
-        assert chance(answer(), {one.field: worse}) < WANTED - NEAR / 10, one.field
-        assert (one.value < one.given) == (one.sense == "at most")
+    for lever in levers:
+        assert chance(answer(), {lever.field: lever.value}) == pytest.approx(WANTED, abs=NEAR), lever.field
+        worse = lever.value + 0.1 * (lever.given - lever.value)
+        assert chance(answer(), {lever.field: worse}) < WANTED - NEAR / 10, lever.field
+        assert (lever.value < lever.given) == (lever.sense == "at most")
 
 
 @pytest.mark.parametrize("answer", [COUNTED, exact_rate], ids=["counted", "exact"])
 def test_where_no_value_is_enough_the_best_one_is_not(answer):
-    none = [one for one in answer().due.levers if one.value is None]
+    none = [lever for lever in answer().due.levers if lever.value is None]
     assert none
-    for one in none:
-        best = 0.0 if one.sense == "at most" else 1.0
-        if one.field != "checkpoint.persist_s":
-            assert chance(answer(), {one.field: best}) < WANTED + NEAR, one.field
+    for lever in none:
+        best = 0.0 if lever.sense == "at most" else 1.0
+        if lever.field != "checkpoint.persist_s":
+            assert chance(answer(), {lever.field: best}) < WANTED + NEAR, lever.field
 
 
 def test_what_changes_the_work_or_is_asked_elsewhere_is_no_lever():
     for answer in (COUNTED(), exact_rate()):
-        paths = {one.field for one in answer.due.levers}
+        paths = {lever.field for lever in answer.due.levers}
         assert not paths & {"job.productive_h", "checkpoint.interval_min", "cluster.n_gpus", "spares.n_nodes"}
         assert "failures.rate_per_1000_node_days" in paths
 
@@ -111,31 +111,33 @@ def test_a_deadline_that_is_kept_with_nine_in_ten_needs_nothing():
 
 
 def test_the_recommended_set_is_applied_at_its_best_interval():
-    one = COUNTED().due
-    assert one.recommendation.ids == COUNTED().recommendation.ids
-    steps = tuple(step for step in one.recommendation.steps if step.id != "just-in-time-checkpoint")
-    without_tiers = replace(one.recommendation, steps=steps)
-    better = mitigation.apply(one.dates.scenario, without_tiers.ids)
+    deadline = COUNTED().due
+    assert deadline.recommendation.ids == COUNTED().recommendation.ids
+    steps = tuple(step for step in deadline.recommendation.steps if step.id != "just-in-time-checkpoint")
+    without_tiers = replace(deadline.recommendation, steps=steps)
+    better = mitigation.apply(deadline.dates.scenario, without_tiers.ids)
     better = better.override({"checkpoint.interval_min": budget.best_interval_min(better)})
-    exact = float(budget.finishing(better, rate_known=False).cdf(one.hours))
-    of_these = deadline_of(one.dates, without_tiers)
+    exact = float(budget.finishing(better, rate_known=False).cdf(deadline.hours))
+    of_these = deadline_of(deadline.dates, without_tiers)
     assert of_these.with_all == pytest.approx(exact, abs=NEAR) and of_these.with_all_error is None
     assert f" for {usd(without_tiers.price_usd)}: {share(exact)}." in of_these.words
-    alone = deadline_of(one.dates)
+    alone = deadline_of(deadline.dates)
     assert alone.recommendation is None and alone.with_all is None and "With " not in alone.words
 
 
 def test_a_recommended_set_with_a_tier_is_simulated():
-    one = due(by="2027-03-06").due
-    assert "just-in-time-checkpoint" in one.recommendation.ids
-    better = mitigation.apply(one.dates.scenario, one.recommendation.ids)
+    deadline = due(by="2027-03-06").due
+    assert "just-in-time-checkpoint" in deadline.recommendation.ids
+    better = mitigation.apply(deadline.dates.scenario, deadline.recommendation.ids)
     better = better.override({"checkpoint.interval_min": budget.best_interval_min(better)})
     better = better.override({"checkpoint.interval_min": budget.whole_interval_min(better, better.interval_min)})
-    seen = np.mean(simulate(better, 2000, seed=3).total_h <= one.hours)
-    assert one.probability < 0.01 and one.with_all == pytest.approx(seen, abs=0.03)
-    assert one.with_all_error == pytest.approx(math.sqrt(one.with_all * (1 - one.with_all) / 4000), rel=1e-9)
-    assert f": {share(one.with_all)} (simulated)." in one.words
-    quick = deadline_of(one.dates, one.recommendation, simulate=False)
+    seen = np.mean(simulate(better, 2000, seed=3).total_h <= deadline.hours)
+    assert deadline.probability < 0.01 and deadline.with_all == pytest.approx(seen, abs=0.03)
+    assert deadline.with_all_error == pytest.approx(
+        math.sqrt(deadline.with_all * (1 - deadline.with_all) / 4000), rel=1e-9
+    )
+    assert f": {share(deadline.with_all)} (simulated)." in deadline.words
+    quick = deadline_of(deadline.dates, deadline.recommendation, simulate=False)
     assert quick.with_all is None and quick.words.endswith(": leave out `simulate=False`.")
 
 
@@ -149,9 +151,9 @@ def test_the_sentence_has_the_probability_what_a_day_changes_and_what_it_costs()
 
 
 def test_what_is_certain_is_said_as_more_than_99():
-    sure = due(by="2027-06-01").due
-    assert "more than 99%" in sure.words and "a day earlier" not in sure.words
-    assert sure.levers == ()
+    deadline = due(by="2027-06-01").due
+    assert "more than 99%" in deadline.words and "a day earlier" not in deadline.words
+    assert deadline.levers == ()
 
 
 def lever(value: float | None) -> plan.Lever:
@@ -181,12 +183,12 @@ def test_for_machines():
 
 def test_spares_that_run_out_have_a_probability_of_their_own():
     pool = json.dumps({"spares": {"n_nodes": 6}, "repair": {"manual_h": 24}})
-    one = due(by="2027-03-20", changes=pool).due
-    seen = float(np.mean(one.dates.simulation.total_h <= one.hours))
-    assert one.probability == one.simulated < 0.9 and one.simulated == pytest.approx(seen, abs=0.01)
-    assert one.dates.finishing.cdf(one.hours) > 0.99, "with enough spares"
-    assert (one.levers, one.recommendation) == ((), None), "what would help is known with enough spares only"
-    assert share(one.simulated) in one.words and "more than 99%" not in one.words
+    deadline = due(by="2027-03-20", changes=pool).due
+    seen = float(np.mean(deadline.dates.simulation.total_h <= deadline.hours))
+    assert deadline.probability == deadline.simulated < 0.9 and deadline.simulated == pytest.approx(seen, abs=0.01)
+    assert deadline.dates.finishing.cdf(deadline.hours) > 0.99, "with enough spares"
+    assert (deadline.levers, deadline.recommendation) == ((), None), "what would help is known with enough spares only"
+    assert share(deadline.simulated) in deadline.words and "more than 99%" not in deadline.words
 
 
 def test_simulated_dates_give_a_probability_and_no_more():
@@ -196,9 +198,9 @@ def test_simulated_dates_give_a_probability_and_no_more():
         "job.productive_h": 50,
     }
     answer = due("rsc-1", "2027-01-24", json.dumps(silent))
-    one = answer.due
-    assert one.dates.is_simulated and 0 < one.probability < 1
-    assert (one.levers, one.recommendation, one.at_interval) == ((), None, one.probability)
+    deadline = answer.due
+    assert deadline.dates.is_simulated and 0 < deadline.probability < 1
+    assert (deadline.levers, deadline.recommendation, deadline.at_interval) == ((), None, deadline.probability)
 
 
 def test_no_failures_are_certain_but_for_maintenance():

@@ -81,7 +81,7 @@ def test_the_dollars_are_those_of_the_lost_hours(answer):
     losses = answer.losses
     assert losses.bill_usd_per_month == pytest.approx(usd_per_month)
     assert losses.total.usd_per_month == pytest.approx(usd_per_month * (1 - float(answer.budget.ettr)))
-    assert sum(one.usd_per_month for one in losses.parts) == pytest.approx(losses.total.usd_per_month)
+    assert sum(part.usd_per_month for part in losses.parts) == pytest.approx(losses.total.usd_per_month)
     assert losses.total.usd_per_run is None  # of a job without an end
 
 

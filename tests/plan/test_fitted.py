@@ -47,7 +47,7 @@ def test_a_fit_assumes_the_recovery_that_a_plan_of_the_same_cluster_assumes():
     typed = plan.make(Scenario.of({"cluster": {"n_gpus": size}, "failures": {"rate_per_1000_node_days": rate}}))
     assert answer.scenario.recovery == typed.scenario.recovery
     assert answer.band.interval_min == pytest.approx(typed.band.interval_min, rel=1e-9)
-    assumed = {one.field for one in answer.assumptions.inputs}
+    assumed = {entry.field for entry in answer.assumptions.inputs}
     assert {"recovery.restart_min", "recovery.detection_min", "checkpoint.stall_s"} <= assumed
 
 
@@ -93,19 +93,19 @@ def test_a_plan_from_the_past_is_judged_by_what_followed():
     answer = planned()
     splits, fit = answer.splits, answer.fit
     assert len(splits) == 10 and splits["until_d"].iloc[0] == pytest.approx(350 / 3)
-    one = splits.iloc[4]
-    past = np.count_nonzero(fit.start_h / 24 < one["until_d"])
-    assert one["past_rate"] == pytest.approx(1000 * past / (400 * one["until_d"]))
+    split = splits.iloc[4]
+    past = np.count_nonzero(fit.start_h / 24 < split["until_d"])
+    assert split["past_rate"] == pytest.approx(1000 * past / (400 * split["until_d"]))
     steady = answer.scenario.override({"job.include_start": False})
 
     def ettr(rate: float, interval_min: float) -> float:
         changes = {"failures.rate_per_1000_node_days": rate, "checkpoint.interval_min": interval_min}
         return budget.exact(steady.override(changes)).ettr
 
-    best = budget.best_interval_min(steady.override({"failures.rate_per_1000_node_days": one["next_rate"]}))
-    assert one["ettr"] == pytest.approx(ettr(one["next_rate"], one["interval_min"]))
-    assert one["interval_loss"] == pytest.approx(ettr(one["next_rate"], best) - one["ettr"])
-    assert one["level_error"] == pytest.approx(ettr(one["past_rate"], one["interval_min"]) - one["ettr"])
+    best = budget.best_interval_min(steady.override({"failures.rate_per_1000_node_days": split["next_rate"]}))
+    assert split["ettr"] == pytest.approx(ettr(split["next_rate"], split["interval_min"]))
+    assert split["interval_loss"] == pytest.approx(ettr(split["next_rate"], best) - split["ettr"])
+    assert split["level_error"] == pytest.approx(ettr(split["past_rate"], split["interval_min"]) - split["ettr"])
     assert (splits["interval_loss"] >= -1e-9).all()
 
 
@@ -148,14 +148,14 @@ def test_names_of_components_become_names_of_modes():
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("arguments", "message"),
     [
         ({"gpus_per_node": 0}, "gpus_per_node must be >= 1, got 0"),
         ({"n_gpus": 0}, "n_gpus must be >= 1, got 0"),
         ({"like": "rsc1"}, "did you mean 'rsc-1'"),
     ],
 )
-def test_what_cannot_be_planned(given, message):
+def test_what_cannot_be_planned(arguments, message):
     with pytest.raises(InputError) as caught:
-        plan.from_fit(of_starts([1.0, 50.0]), **given)
+        plan.from_fit(of_starts([1.0, 50.0]), **arguments)
     assert message in str(caught.value)

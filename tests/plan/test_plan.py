@@ -181,14 +181,14 @@ def test_the_answer_for_machines_has_these_fields(llama3):
 
 def test_another_size_has_two_ranges_and_what_was_published_for_it():
     grown = plan.make(Scenario.load("llama3-405b").override({"cluster.n_gpus": 100_000}))
-    own, others = grown.to_dict()["ranges"]
-    assert own["label"] == "with this node failure rate" and others["label"] == "across published clusters"
-    assert others["low"] < own["low"] < float(grown.budget.ettr) < own["high"] < others["high"]
-    assert others["leading"] == "failures.rate_per_1000_node_days"
+    narrow, wide = grown.to_dict()["ranges"]
+    assert narrow["label"] == "with this node failure rate" and wide["label"] == "across published clusters"
+    assert wide["low"] < narrow["low"] < float(grown.budget.ettr) < narrow["high"] < wide["high"]
+    assert wide["leading"] == "failures.rate_per_1000_node_days"
     published = grown.published
-    assert published is not None and others["low"] < published.ettr < others["high"]
+    assert published is not None and wide["low"] < published.ettr < wide["high"]
     text = " ".join(str(item) for item in grown.report())
-    assert published.words in text and others["label"] in text and "3.48 min longer" in text
+    assert published.words in text and wide["label"] in text and "3.48 min longer" in text
     details = " ".join(str(item) for item in grown.details())
     assert all(key in details for key in evidence.cluster_rates()["source"])
 
@@ -287,7 +287,7 @@ def test_two_minima_on_either_side_of_the_first_alarm_that_is_heeded(llama3):
 def test_the_best_tiers_are_the_best_whole_multiples(name, n_scales):
     """Against a search over whole ratios by hand, and the unrounded optimum of SciPy's simplex."""
     run = richer(name)
-    own = [tier.best_interval_s for tier in plan.make(run).tiers]
+    intervals_s = [tier.best_interval_s for tier in plan.make(run).tiers]
     paths = [f"checkpoint.tiers.{tier.name}.interval_s" for tier in run.checkpoint.tiers]
 
     def ettr(peer_s, disk_s, store_s):
@@ -296,14 +296,14 @@ def test_the_best_tiers_are_the_best_whole_multiples(name, n_scales):
             warnings.simplefilter("ignore", ValidityWarning)
             return np.nan_to_num(budget.exact(steady(run), at).ettr)
 
-    ratios = np.array(own[1:]) / own[:-1]
+    ratios = np.array(intervals_s[1:]) / intervals_s[:-1]
     assert ratios == pytest.approx(np.round(ratios), abs=1e-9)
-    ours = ettr(*np.array(own)[:, None])[0]
-    peer = own[0] * np.geomspace(0.3, 3, n_scales)[:, None, None]
+    ours = ettr(*np.array(intervals_s)[:, None])[0]
+    peer = intervals_s[0] * np.geomspace(0.3, 3, n_scales)[:, None, None]
     disk, store = np.arange(1, 20)[:, None], np.arange(1, 30)
     assert ours >= ettr(peer, peer * disk, peer * disk * store).max() * (1 - 1e-12)
     free = optimize.minimize(
-        lambda x: -ettr(*np.exp(x)[:, None])[0], np.log(own), method="Nelder-Mead", options={"xatol": 1e-8}
+        lambda x: -ettr(*np.exp(x)[:, None])[0], np.log(intervals_s), method="Nelder-Mead", options={"xatol": 1e-8}
     )
     assert ours <= -free.fun <= ours + 1e-4
 

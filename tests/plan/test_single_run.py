@@ -71,10 +71,10 @@ def test_the_interval_is_that_of_simulated_runs(llama3):
 
 def test_the_error_of_an_estimated_rate_is_included(llama3):
     exact = llama3.override({"failures.rate_per_1000_node_days": llama3.failure_rate})
-    counted, known = plan.make(llama3).prediction_interval, plan.make(exact).prediction_interval
+    counted, certain = plan.make(llama3).prediction_interval, plan.make(exact).prediction_interval
     assert counted.counted == 419
-    assert counted.high - counted.low > known.high - known.low
-    assert counted.n_high - counted.n_low > known.n_high - known.n_low
+    assert counted.high - counted.low > certain.high - certain.low
+    assert counted.n_high - counted.n_low > certain.n_high - certain.n_low
 
 
 @pytest.mark.parametrize(
@@ -103,10 +103,12 @@ def test_simulated_runs_differ_in_a_rate_that_was_counted():
     counted = {"failures": {"n_events": 6, "node_days": 1280}, "job": {"productive_h": 500}}
     analytical = plan.make(job(1, **counted))
     simulated = plan.make(job(1, **counted).override({"recovery.false_alarms_per_day": 0.01}))
-    width = [one.high - one.low for one in (one.prediction_interval for one in (analytical, simulated))]
+    width = [
+        interval.high - interval.low for interval in (answer.prediction_interval for answer in (analytical, simulated))
+    ]
     assert width[1] == pytest.approx(width[0], rel=0.15)
     assert simulated.prediction_interval.counted == analytical.prediction_interval.counted == 6
-    last_h = [one.dates.reported.quantile(0.9) for one in (analytical, simulated)]
+    last_h = [answer.dates.reported.quantile(0.9) for answer in (analytical, simulated)]
     assert last_h[1] == pytest.approx(last_h[0], rel=0.01) and last_h[1] > last_h[0]
 
 
