@@ -132,10 +132,10 @@ def wave(jitter_s: float, share: float = 0.7, step_s: float = 2.0) -> Waveform:
     return Waveform(phases, step_s, jitter_s)
 
 
-def powers(own: Waveform, n: int = 4096) -> np.ndarray:
+def powers(waveform: Waveform, n: int = 4096) -> np.ndarray:
     """Bin means of one step, from its integral."""
-    edges = np.linspace(0, own.step_s, n + 1)
-    return own.mean_w + np.diff(np.append(own.excess_j(edges[:-1]), 0.0)) / (own.step_s / n)
+    edges = np.linspace(0, waveform.step_s, n + 1)
+    return waveform.mean_w + np.diff(np.append(waveform.excess_j(edges[:-1]), 0.0)) / (waveform.step_s / n)
 
 
 @pytest.mark.parametrize("jitter_s", [0.0, 0.05])

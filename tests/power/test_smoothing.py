@@ -125,9 +125,9 @@ def test_a_store_without_limits_is_a_filter(load):
 
 def _square(still, step_s: float = 5.0, begins: float = 0.0) -> power.PowerSeries:
     """Forty steps of 400 bins each; the first begins at some share of a step."""
-    own = replace(still, waveform=replace(still.waveform, step_s=step_s))
+    profile = replace(still, waveform=replace(still.waveform, step_s=step_s))
     training = pd.DataFrame({"start_h": [0.0], "end_h": [40 * step_s / 3600], "state": ["training"]})
-    load = power.series(training, own, step_s / 400, at="computers")
+    load = power.series(training, profile, step_s / 400, at="computers")
     return load.with_power(np.roll(load.power_mw, -round(400 * begins)))
 
 
@@ -173,8 +173,8 @@ def test_65_j_flatten_a_third_of_a_second_and_not_five(profile):
     training = pd.DataFrame({"start_h": [0.0], "end_h": [0.05], "state": ["training"]})
 
     def left(step_s: float) -> float:
-        own = replace(gb300, waveform=replace(gb300.waveform, step_s=step_s, jitter_s=0.0))
-        load = power.series(training, own, step_s / 50, at="computers")
+        profile = replace(gb300, waveform=replace(gb300.waveform, step_s=step_s, jitter_s=0.0))
+        load = power.series(training, profile, step_s / 50, at="computers")
         smoothed = power.smooth(load, RackStorage(65.0, 1400.0, 1.0))
         return float(np.ptp(smoothed.after.power_mw[load.n // 2 :]) / np.ptp(load.power_mw))
 
@@ -258,9 +258,9 @@ def test_options_compare_at_their_prices(load, llama3):
     plain = power.compare(load, Target(0.2)).set_index("option")
     assert plain["total_usd"].isna().equals(plain["capital_usd"].isna())
     assert np.isnan(plain.loc["rack storage", "total_usd"]) and "not published" in plain.loc["rack storage", "notes"]
-    known = plain.dropna(subset="total_usd")
-    parts = known[["energy_usd", "throughput_usd", "capital_usd"]].sum(axis=1)
-    assert known["total_usd"].to_numpy() == pytest.approx(parts.to_numpy())
+    priced = plain.dropna(subset="total_usd")
+    parts = priced[["energy_usd", "throughput_usd", "capital_usd"]].sum(axis=1)
+    assert priced["total_usd"].to_numpy() == pytest.approx(parts.to_numpy())
     dear = power.compare(load, Target(0.2), llama3.override({"cost.usd_per_kwh": 0.16})).set_index("option")
     assert dear["energy_usd"].to_numpy() == pytest.approx(2 * plain["energy_usd"].to_numpy())
     second = plain.loc["secondary load"]
