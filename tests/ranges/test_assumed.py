@@ -31,7 +31,7 @@ def test_points_fill_the_cube_evenly():
 def test_the_range_is_that_of_many_random_draws(first):
     inputs = list(assumed_inputs(first))
     u = np.random.default_rng(3).random((40_000, len(inputs)))
-    at = {one.field: one.at(column) for one, column in zip(inputs, u.T, strict=True)}
+    at = {entry.field: entry.at(column) for entry, column in zip(inputs, u.T, strict=True)}
     drawn = ettr_at(first, at, budget.best_interval_min(first) / 60)
     assert ranges.assumptions(first).range == pytest.approx(np.quantile(drawn, (0.05, 0.95)), abs=1e-3)
 
@@ -47,14 +47,14 @@ def test_a_value_is_log_uniform_and_a_share_uniform():
 
 
 def test_every_published_range_has_a_source_and_keeps_the_rule_of_its_field():
-    known = set(evidence.bibliography()["key"])
+    keys = set(evidence.bibliography()["key"])
     some = 0
     for path, field in each_field(Scenario):
         if (ends := fields.meta_of(field).plausible) is None:
             continue
         some += 1
         assert ends.low < ends.high and ends.reason, path
-        assert {key.strip() for key in ends.source.split(",")} <= known, path
+        assert {key.strip() for key in ends.source.split(",")} <= keys, path
         Scenario.check_values(path, [ends.low, ends.high])
     assert some >= 9
 
@@ -75,10 +75,10 @@ def test_a_value_beyond_what_is_published_gets_a_range_of_its_own():
 
 
 def test_what_is_given_is_not_assumed(first):
-    names = {one.field for one in assumed_inputs(first)}
+    names = {entry.field for entry in assumed_inputs(first)}
     assert {"checkpoint.stall_s", "recovery.detection_min", "recovery.restart_min"} <= names
-    given = first.override({"checkpoint.stall_s": 30, "recovery.restart_min": 10})
-    assert names - {one.field for one in assumed_inputs(given)} == {"checkpoint.stall_s", "recovery.restart_min"}
+    stated = first.override({"checkpoint.stall_s": 30, "recovery.restart_min": 10})
+    assert names - {entry.field for entry in assumed_inputs(stated)} == {"checkpoint.stall_s", "recovery.restart_min"}
     assert "checkpoint.persist_s" not in names  # nothing written: the save is waited for
 
 
@@ -91,9 +91,9 @@ def test_nothing_assumed_leaves_no_range(plain_run):
 
 def test_the_draws_are_those_of_the_closed_form_one_by_one(first):
     assumed = ranges.assumptions(first, n=100, seed=5)
-    order = [one.field for one in assumed_inputs(first)]
+    order = [entry.field for entry in assumed_inputs(first)]
     u = even_points(100, len(order), 5)
-    inputs = {one.field: one for one in assumed.inputs}
+    inputs = {entry.field: entry for entry in assumed.inputs}
     for i in (0, 41):
         values = {path: float(inputs[path].at(u[i, j])) for j, path in enumerate(order)}
         run = first.override({**values, "checkpoint.interval_min": budget.best_interval_min(first)})
@@ -126,7 +126,7 @@ def test_a_few_ranges_with_a_source_are_no_range():
         }
     )
     assumed = ranges.assumptions(run)
-    assert assumed.range is None and [one.source for one in assumed.inputs] == ["", ""]
+    assert assumed.range is None and [entry.source for entry in assumed.inputs] == ["", ""]
     leading = assumed.leading.field
     assert assumed.at_half > assumed.ettr > assumed.at_twice
     twice = budget.exact(run.override({leading: 200, "checkpoint.interval_min": budget.best_interval_min(run)}))
@@ -178,10 +178,10 @@ def test_draws_are_valid_and_agree_with_what_was_measured():
     run = preset.override({"checkpoint.interval_min": 10, "measured": preset.measured})
     some = ranges.draws(run, 1000, 3)
     assert len(some.shares) == len(some.inputs) and some.n_valid == 1000
-    assert set(some.at) == {one.field for one in some.inputs}
+    assert set(some.at) == {entry.field for entry in some.inputs}
     assert {values.size for values in some.at.values()} == {some.ettr.size} and 30 < some.ettr.size < 200
-    own = ettr_at(run, some.at)
-    assert (own >= 0.9).all()
+    ettrs = ettr_at(run, some.at)
+    assert (ettrs >= 0.9).all()
     assert some.ettr == pytest.approx(ettr_at(run, some.at, budget.best_interval_min(run) / 60))
     assert ranges.draws(run, 1000, 3).ettr == pytest.approx(some.ettr)
     assert ranges.draws(run, 1000, 4).ettr.mean() != pytest.approx(some.ettr.mean(), abs=1e-9)
@@ -217,10 +217,10 @@ def test_a_rate_is_from_elsewhere_where_a_published_one_is_used_at_another_size(
     assumed = ranges.across_clusters(run)
     assert (assumed is not None) is ranges.rate_is_from_elsewhere(run) is is_elsewhere
     if assumed is not None:
-        own = ranges.assumptions(run)
-        assert assumed.range[0] < own.range[0] < own.range[1] < assumed.range[1]
-        assert assumed.label != own.label and assumed.ettr == own.ettr
-        assert {one.field for one in assumed.inputs} - {one.field for one in own.inputs} == {
+        narrow = ranges.assumptions(run)
+        assert assumed.range[0] < narrow.range[0] < narrow.range[1] < assumed.range[1]
+        assert assumed.label != narrow.label and assumed.ettr == narrow.ettr
+        assert {entry.field for entry in assumed.inputs} - {entry.field for entry in narrow.inputs} == {
             "failures.rate_per_1000_node_days"
         }
 
