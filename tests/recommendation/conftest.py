@@ -12,7 +12,7 @@ PRICES = {"usd: 100000,": "usd: 1000000,", "usd_per_gpu: 100,": "usd_per_gpu: 10
 
 
 @pytest.fixture(scope="session")
-def known(tmp_path_factory) -> mitigation.Catalogue:
+def catalogue(tmp_path_factory) -> mitigation.Catalogue:
     path = tmp_path_factory.mktemp("catalogue") / "known.yml"
     text = CATALOGUE
     for price, here in PRICES.items():
@@ -29,5 +29,5 @@ def run() -> Scenario:
 
 
 @pytest.fixture(scope="session")
-def study(run, known) -> recommendation.Study:
-    return recommendation.study(run, n_runs=200, of=known)
+def study(run, catalogue) -> recommendation.Study:
+    return recommendation.study(run, n_runs=200, of=catalogue)

@@ -18,8 +18,8 @@ FOUR = 4
 
 
 @pytest.fixture(scope="module")
-def compared(run, known):
-    return recommendation.mitigations(run, n_runs=400, of=known, interval="given")
+def compared(run, catalogue):
+    return recommendation.mitigations(run, n_runs=400, of=catalogue, interval="given")
 
 
 def row(compared, name):
@@ -29,34 +29,34 @@ def row(compared, name):
 @pytest.mark.parametrize("name", ["faster-restart", "shorter-stall"])
 def test_gains_are_those_of_the_closed_form(compared, name):
     """Both hold here: exponential failures, constant times, spares that never run out."""
-    one = row(compared, name)
-    error = (one["ettr_high"] - one["ettr_low"]) / (2 * 1.966)
-    assert one["ettr_gain"] == pytest.approx(one["closed_ettr_gain"], abs=FOUR * error + 2e-5)
+    result = row(compared, name)
+    error = (result["ettr_high"] - result["ettr_low"]) / (2 * 1.966)
+    assert result["ettr_gain"] == pytest.approx(result["closed_ettr_gain"], abs=FOUR * error + 2e-5)
     before, after = (
         budget.exact(scenario) for scenario in (compared.baseline.scenario, compared.study.runs([name]).scenario)
     )
-    assert one["days_gain"] == pytest.approx((before.total_h - after.total_h) / 24, rel=0.05)
+    assert result["days_gain"] == pytest.approx((before.total_h - after.total_h) / 24, rel=0.05)
 
 
 def test_what_costs_throughput_loses_it(compared):
     """1% less throughput takes 1/0.99 of the training, and so of nearly everything."""
-    one = row(compared, "slower-training")
-    assert one["days_high"] < 0
-    assert one["days_gain"] == pytest.approx(-compared.baseline.mean("days") / 99, rel=0.02)
-    assert one["usd_gain"] < 0 < -one["mwh_gain"]
+    result = row(compared, "slower-training")
+    assert result["days_high"] < 0
+    assert result["days_gain"] == pytest.approx(-compared.baseline.mean("days") / 99, rel=0.02)
+    assert result["usd_gain"] < 0 < -result["mwh_gain"]
 
 
 def test_a_price_counts_in_money_only(compared, run):
-    one = row(compared, "shorter-stall")
-    assert one["own_usd"] == 10 * run.cluster.n_gpus
+    result = row(compared, "shorter-stall")
+    assert result["own_usd"] == 10 * run.cluster.n_gpus
     study = compared.study
     free = study.simulated(study.runs(["shorter-stall"]).scenario)
-    assert one["usd_gain"] == pytest.approx(recommendation.gain(study.runs(), free, "usd").mean - one["own_usd"])
-    assert one["days_gain"] == pytest.approx(recommendation.gain(study.runs(), free, "days").mean)
+    assert result["usd_gain"] == pytest.approx(recommendation.gain(study.runs(), free, "usd").mean - result["own_usd"])
+    assert result["days_gain"] == pytest.approx(recommendation.gain(study.runs(), free, "days").mean)
 
 
-def test_states_and_reasons(run, known):
-    compared = recommendation.mitigations(run, n_runs=2, of=known, as_given=True)
+def test_states_and_reasons(run, catalogue):
+    compared = recommendation.mitigations(run, n_runs=2, of=catalogue, as_given=True)
     states = compared.frame.set_index("id")["state"]
     assert states["in-place"] == recommendation.IN_PLACE
     assert states["faster-restart"] == recommendation.TRIED
@@ -69,14 +69,14 @@ def test_states_and_reasons(run, known):
 
 
 def test_one_in_place_is_worth_what_taking_it_away_costs(compared):
-    study, one = compared.study, row(compared, "in-place")
+    study, result = compared.study, row(compared, "in-place")
     without = study.simulated(study.baseline.override({"recovery.detection_min": 30}))
-    assert one["days_gain"] == pytest.approx(without.mean("days") - study.runs().mean("days"))
-    assert one["ettr"] == study.runs().ettr
+    assert result["days_gain"] == pytest.approx(without.mean("days") - study.runs().mean("days"))
+    assert result["ettr"] == study.runs().ettr
 
 
-def test_ranks_are_by_the_measure_and_say_how_sure_they_are(run, known):
-    compared = recommendation.mitigations(run, n_runs=50, of=known, measure="usd")
+def test_ranks_are_by_the_measure_and_say_how_sure_they_are(run, catalogue):
+    compared = recommendation.mitigations(run, n_runs=50, of=catalogue, measure="usd")
     for state, ranked in compared.ranked.groupby("state"):
         assert state in recommendation.COMPARED
         assert ranked["usd_gain"].is_monotonic_decreasing
@@ -87,8 +87,8 @@ def test_ranks_are_by_the_measure_and_say_how_sure_they_are(run, known):
     assert math.isnan(row(compared, "unknown-worth")["rank"])
 
 
-def test_what_is_known_and_what_is_assumed_are_ranked_apart(run, known):
-    compared = recommendation.mitigations(run, n_runs=50, of=known, measure="usd")
+def test_what_is_known_and_what_is_assumed_are_ranked_apart(run, catalogue):
+    compared = recommendation.mitigations(run, n_runs=50, of=catalogue, measure="usd")
     assert compared.published["id"].tolist() == ["shorter-stall"]
     assert set(compared.assumed["id"]) == {"faster-restart", "slower-training", "other-stall"}
     for rows in (compared.published, compared.assumed):
@@ -127,18 +127,18 @@ def test_ranges_hold_the_gain(compared, measure):
         assert row.low <= gained.mean() <= row.high
 
 
-def test_what_the_analytical_model_does_not_cover_has_the_interval_of_its_mean(run, known):
+def test_what_the_analytical_model_does_not_cover_has_the_interval_of_its_mean(run, catalogue):
     slow = run.override({"failures.modes": [{"name": "hang", "share": 0.2, "latency_h": 1}]})
-    compared = recommendation.mitigations(slow, ["faster-restart"], n_runs=20, of=known)
+    compared = recommendation.mitigations(slow, ["faster-restart"], n_runs=20, of=catalogue)
     frame = compared.frame.assign(closed_ettr_gain=np.nan)
     row = recommendation.Comparison(compared.study, "days", frame).ranges.iloc[0]
     gained = recommendation.gain(compared.study.runs(), compared.study.runs(["faster-restart"]), "days")
     assert row["only_simulated"] and (row["low"], row["high"]) == (gained.low, gained.high)
 
 
-def test_assumptions_that_contradict_what_was_measured_leave_no_range(run, known):
+def test_assumptions_that_contradict_what_was_measured_leave_no_range(run, catalogue):
     never = run.override({"measured": {"ettr_above": 0.9999}})
-    compared = recommendation.mitigations(never, ["faster-restart"], n_runs=5, of=known)
+    compared = recommendation.mitigations(never, ["faster-restart"], n_runs=5, of=catalogue)
     assert compared.ranges["only_simulated"].all()
 
 
@@ -146,8 +146,8 @@ def test_the_interval_of_the_mean_holds_the_difference_of_independent_runs(compa
     study = compared.study
     other = recommendation.study(study.scenario, 4000, seed=77, interval="given", of=study.catalogue)
     exact = recommendation.gain(other.runs(), other.runs(["faster-restart"]), "days")
-    one = row(compared, "faster-restart")
-    assert abs(one["days_gain"] - exact.mean) < 2 * (one["days_high"] - one["days_low"])
+    result = row(compared, "faster-restart")
+    assert abs(result["days_gain"] - exact.mean) < 2 * (result["days_high"] - result["days_low"])
 
 
 def test_the_interval_over_runs_is_student_s():
@@ -184,8 +184,8 @@ BAD = {
 
 
 @pytest.mark.parametrize("words", BAD)
-def test_bad_input_is_refused_in_words(run, known, words):
-    assert words in refusal(recommendation.mitigations, run, **({"of": known, "n_runs": 10} | BAD[words]))
+def test_bad_input_is_refused_in_words(run, catalogue, words):
+    assert words in refusal(recommendation.mitigations, run, **({"of": catalogue, "n_runs": 10} | BAD[words]))
 
 
 def test_the_baseline_is_the_scenario_as_it_is_at_the_prices_that_are_assumed():
@@ -239,10 +239,10 @@ def test_a_mitigation_has_one_label_in_every_answer():
         "sdc-checks": "published in part",
     }
     best_set = recommendation.recommend(Scenario.load("rsc-1"))
-    known = {step.id: step.effect for step in best_set.steps} | {
+    effects = {step.id: step.effect for step in best_set.steps} | {
         other.id: other.effect for other in best_set.alternatives
     }
-    assert known["replica-recovery"] == labels["replica-recovery"]
+    assert effects["replica-recovery"] == labels["replica-recovery"]
     assert all(
-        effect == mitigation.effect_basis(mitigation.catalogue()[name].changes) for name, effect in known.items()
+        effect == mitigation.effect_basis(mitigation.catalogue()[name].changes) for name, effect in effects.items()
     )

@@ -51,7 +51,7 @@ def searching(run: Scenario, budget_usd: float = math.inf, only: list[str] | Non
 def test_no_set_of_the_best_candidates_has_a_larger_net_saving(name):
     run = named(name)
     best_set, search = recommend(run), searching(run)
-    best = sorted(search.candidates, key=lambda one: -search.value(frozenset([one])))[:MOST]
+    best = sorted(search.candidates, key=lambda candidate: -search.value(frozenset([candidate])))[:MOST]
     best = sorted({*best, *best_set.ids})
     sets = (frozenset(ids) for size in range(len(best) + 1) for ids in itertools.combinations(best, size))
     most = max(search.value(ids) for ids in sets if search.go_together(ids))
@@ -66,7 +66,7 @@ def test_each_step_pays_for_itself_with_all_the_others_in_place(name):
     for step in best_set.steps:
         rest = mitigation.apply(run, [other for other in best_set.ids if other != step.id])
         whole = mitigation.apply(run, best_set.ids)
-        hours = [float(plan.make(one, simulate=False).budget.ettr) for one in (rest, whole)]
+        hours = [float(plan.make(scenario, simulate=False).budget.ettr) for scenario in (rest, whole)]
         start = float(plan.make(run, simulate=False).budget.ettr)
         saved = start * (1 / hours[0] - 1 / hours[1])
         assert step.saved_h == pytest.approx(730.5 * saved, rel=1e-4, abs=1e-4)
@@ -76,8 +76,8 @@ def test_each_step_pays_for_itself_with_all_the_others_in_place(name):
 
 
 def test_the_order_of_the_catalogue_changes_nothing(first):
-    known = mitigation.catalogue()
-    best_set, other = recommend(first), recommend(first, of=Catalogue(known.mitigations[::-1], known.assumptions))
+    default = mitigation.catalogue()
+    best_set, other = recommend(first), recommend(first, of=Catalogue(default.mitigations[::-1], default.assumptions))
     assert best_set.steps == other.steps and best_set.alternatives == other.alternatives
 
 

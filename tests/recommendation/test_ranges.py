@@ -16,7 +16,7 @@ def test_every_headline_lies_within_its_range(name):
     best_set = recommend(run)
     covered = [*best_set.ids, *best_set.unlisted]
     assert len(covered) > 10
-    for ids in ([one] for one in covered):
+    for ids in ([name] for name in covered):
         saved = savings(run, ids)
         assert saved is None or saved.range[0] <= saved.share <= saved.range[1], ids
     if best_set.steps:
@@ -50,19 +50,19 @@ def test_the_range_of_a_published_effect_is_near_what_it_saves():
 
 
 def test_an_effect_of_unknown_size_has_a_wider_range():
-    known = mitigation.catalogue()
-    assert strength_factor(known["in-process-restart"]) == 2 > strength_factor(known["parallel-checkpoint"]) > 1
+    catalogue = mitigation.catalogue()
+    assert strength_factor(catalogue["in-process-restart"]) == 2 > strength_factor(catalogue["parallel-checkpoint"]) > 1
     run = Scenario.load("opt-175b").override({"evidence": {}})
     for name in ("in-process-restart", "parallel-checkpoint"):
         saved = savings(run, [name])
-        factor = strength_factor(known[name])
+        factor = strength_factor(catalogue[name])
         assert 1 < saved._strengths[1:].max() <= factor and 1 > saved._strengths[1:].min() >= 1 / factor
 
 
 def test_draws_that_contradict_what_was_measured_are_left_out():
     run = Scenario.load("llama3-405b")
     free, bound = (
-        savings(run.override({"measured": known}), ["peer-checkpoint"]) for known in (None, {"ettr_above": 0.92})
+        savings(run.override({"measured": measured}), ["peer-checkpoint"]) for measured in (None, {"ettr_above": 0.92})
     )
     assert bound._at["recovery.restart_min"][1:].mean() < free._at["recovery.restart_min"][1:].mean()
     assert savings(run.override({"measured": {"ettr_above": 0.9999}}), ["peer-checkpoint"]) is None

@@ -14,14 +14,14 @@ from refusals import refusal
 
 
 @pytest.fixture(scope="module")
-def long(run, known):
+def long(run, catalogue):
     """A job that is long enough for each of them to earn its price."""
-    return recommendation.study(run.override({"job.productive_h": 20_000}), n_runs=20, of=known)
+    return recommendation.study(run.override({"job.productive_h": 20_000}), n_runs=20, of=catalogue)
 
 
 def test_what_is_added_certainly_saves_more_than_its_price(long):
     added = recommendation.additions(long, ["shorter-stall"], ["faster-restart", "slower-training", "other-stall"])
-    assert [one.id for one in added] == ["faster-restart"]  # one slows training, and one conflicts with the set
+    assert [extra.id for extra in added] == ["faster-restart"]  # one slows training, and one conflicts with the set
     gained = recommendation.gain(long.runs(["shorter-stall"]), long.runs(["shorter-stall", "faster-restart"]), "usd")
     assert added[0].gained == gained and gained.mean > 2 * gained.error > 0
     assert added[0].ettr == long.runs(["shorter-stall", "faster-restart"]).ettr
@@ -93,8 +93,8 @@ def test_a_job_that_does_not_get_on_has_no_worth(study):
     assert math.isnan(row["saved"])
 
 
-def test_a_size_that_does_not_fit_says_why(known):
-    study = recommendation.study(Scenario.load("llama3-405b-tokens"), 2, of=known)
+def test_a_size_that_does_not_fit_says_why(catalogue):
+    study = recommendation.study(Scenario.load("llama3-405b-tokens"), 2, of=catalogue)
     row = recommendation.along(study, ["faster-restart"], [8]).iloc[0]
     assert row["state"] == "does not fit" and "does not fit" in row["why"]
 
