@@ -80,9 +80,9 @@ def test_draws_are_those_of_the_seed_and_spread_as_the_fit_says():
 
 def test_what_is_known_does_not_vary_and_leaves_less_doubt_about_the_rest():
     fitted = calibration.fit("llama3")
-    free, known = fitted.sample(5000), fitted.sample(5000, fixed=("jitter",))
-    assert np.all(known.jitter == fitted.constants.jitter)
-    assert known.kernel_efficiency.std() < 0.6 * free.kernel_efficiency.std()
+    free, at_fixed_jitter = fitted.sample(5000), fitted.sample(5000, fixed=("jitter",))
+    assert np.all(at_fixed_jitter.jitter == fitted.constants.jitter)
+    assert at_fixed_jitter.kernel_efficiency.std() < 0.6 * free.kernel_efficiency.std()
     alone = fitted.sample(10, fixed=calibration.NAMES)
     assert all(
         np.all(getattr(alone, field.name) == getattr(fitted.constants, field.name)) for field in fields(Constants)

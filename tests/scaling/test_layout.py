@@ -34,8 +34,8 @@ def test_memory_of_llama_3_by_hand():
 
 def test_a_short_queue_of_micro_batches_holds_no_more_than_itself():
     small = Transformer(1.0, 16, 1024, 8192)
-    one, many = (memory_gb(small, Layout(pipeline=8), 8, 8192 * m) for m in (1, 100))
-    assert one == pytest.approx(20 * 2 * 1024 * 8192 * (1 + 7) / 1e9, rel=1e-6)
+    single, many = (memory_gb(small, Layout(pipeline=8), 8, 8192 * m) for m in (1, 100))
+    assert single == pytest.approx(20 * 2 * 1024 * 8192 * (1 + 7) / 1e9, rel=1e-6)
     assert many == pytest.approx(20 * 2 * 1024 * 8192 * (8 + 7) / 1e9, rel=1e-6)
 
 

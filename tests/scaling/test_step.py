@@ -162,11 +162,11 @@ def test_parts_are_no_less_than_zero_and_sum_to_the_step(layout, n, constants, l
 # --------------------------------------------------------------------------- monotone
 
 WORSE = {
-    "across": lambda links, one: (replace(links, across_gb_s=0.8 * links.across_gb_s), one),
-    "oversubscription": lambda links, one: (replace(links, oversubscription=1.3 * links.oversubscription), one),
-    "failed links": lambda links, one: (replace(links, failed_share=links.failed_share + 0.1), one),
-    "jitter": lambda links, one: (links, replace(one, jitter=one.jitter + 0.01)),
-    "latency": lambda links, one: (links, replace(one, latency_us=one.latency_us + 1)),
+    "across": lambda links, losses: (replace(links, across_gb_s=0.8 * links.across_gb_s), losses),
+    "oversubscription": lambda links, losses: (replace(links, oversubscription=1.3 * links.oversubscription), losses),
+    "failed links": lambda links, losses: (replace(links, failed_share=links.failed_share + 0.1), losses),
+    "jitter": lambda links, losses: (links, replace(losses, jitter=losses.jitter + 0.01)),
+    "latency": lambda links, losses: (links, replace(losses, latency_us=losses.latency_us + 1)),
 }
 
 
@@ -210,11 +210,13 @@ def test_hardware_k_times_as_fast_takes_a_kth_of_the_time(layout, n, constants, 
 
 def test_local_sgd_divides_the_exchange_by_its_steps_and_the_wait_by_their_root():
     constants = Constants(0.56, 0.02, 0.0, 4.7)
-    synchronous, one, nine = (of(constants=constants, sync=sync) for sync in (None, Sync(), Sync(9)))
-    assert one == synchronous
-    assert nine.data_s == pytest.approx(one.data_s / 9) and nine.stragglers_s == pytest.approx(one.stragglers_s / 3)
+    synchronous, single, nine = (of(constants=constants, sync=sync) for sync in (None, Sync(), Sync(9)))
+    assert single == synchronous
+    assert nine.data_s == pytest.approx(single.data_s / 9) and nine.stragglers_s == pytest.approx(
+        single.stragglers_s / 3
+    )
     same = set(PARTS) - {"data_s", "stragglers_s"}
-    assert all(getattr(one, name) == getattr(nine, name) for name in same)
+    assert all(getattr(single, name) == getattr(nine, name) for name in same)
 
 
 def test_compression_divides_the_bytes_and_takes_its_own_time():
@@ -233,5 +235,5 @@ def test_arrays_are_taken_point_by_point():
     layouts = Layout(np.array([8, 4]), 1, np.array([16, 8]), np.array([7, 8]), 1, np.array([False, False]), False)
     many = of(layout=layouts, n=np.array([[4096.0], [8192.0]]), constants=Constants(0.6, np.array([0.01, 0.02])))
     assert many.total_s.shape == (2, 2)
-    one = of(layout=Layout(4, 1, 8, 8), n=8192, constants=Constants(0.6, 0.02))
-    assert all(getattr(many, name)[1, 1] == pytest.approx(getattr(one, name), abs=1e-18) for name in PARTS)
+    single = of(layout=Layout(4, 1, 8, 8), n=8192, constants=Constants(0.6, 0.02))
+    assert all(getattr(many, name)[1, 1] == pytest.approx(getattr(single, name), abs=1e-18) for name in PARTS)
