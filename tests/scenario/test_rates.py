@@ -113,8 +113,8 @@ def test_a_rule_is_followed_at_each_point_of_a_sweep(first):
         for n in n_gpus[:, 0]
     ]
     assert swept == pytest.approx(np.array(one_by_one), rel=1e-12)
-    given = first.in_hours({**at, "checkpoint.interval_min": 30.0}).tau
-    assert given == pytest.approx(0.5)
+    tau_h = first.in_hours({**at, "checkpoint.interval_min": 30.0}).tau
+    assert tau_h == pytest.approx(0.5)
 
 
 def test_a_rule_keeps_to_what_the_write_allows(first):
@@ -165,7 +165,7 @@ def test_what_was_measured_is_of_the_run_as_written(first):
 
 
 @pytest.mark.parametrize(
-    ("given", "words"),
+    ("measured", "words"),
     [
         ({}, "measured needs ettr, or ettr_above or ettr_below if only a bound is available"),
         ({"ettr": 0.8, "ettr_above": 0.7}, "measured takes ettr, or ettr_above and ettr_below, not both"),
@@ -173,7 +173,7 @@ def test_what_was_measured_is_of_the_run_as_written(first):
         ({"ettr": 1}, "measured.ettr must be < 1, got 1"),
     ],
 )
-def test_a_measurement_that_says_nothing_or_too_much_is_refused(first, given, words):
+def test_a_measurement_that_says_nothing_or_too_much_is_refused(first, measured, words):
     with pytest.raises(InputError) as caught:
-        first.override({"measured": given})
+        first.override({"measured": measured})
     assert str(caught.value).startswith(words)

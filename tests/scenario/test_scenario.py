@@ -264,8 +264,8 @@ def test_what_does_nothing_is_neither_written_nor_shown(name):
     added = "spares repair elastic slow_nodes heat layout sync tiers store load_s n_kept prediction burn_in lifetime"
     added += " lemons latency_cv throughput_factor person_share person_min"
     added += " false_alarms_per_day init_s_per_1000_gpus"
-    shown = {part for field in run.to_frame()["field"] for part in field.split(".")}
-    assert not [word for word in added.split() if word in shown or f"{word}:" in run.to_yaml()]
+    parts = {part for field in run.to_frame()["field"] for part in field.split(".")}
+    assert not [word for word in added.split() if word in parts or f"{word}:" in run.to_yaml()]
     assert run.checkpoint.tiers == () and run.load_h == 0 and run.survival() == []
 
 

@@ -229,7 +229,7 @@ def test_an_origin_of_the_list_or_of_one_field_of_a_tier_is_shown(tiered):
     listed = Scenario.of({**tiered.model_dump(), "evidence": {"checkpoint.tiers": origin}})
     rows = listed.to_frame().set_index("field")
     assert rows.loc[f"{PEER}.load_s", ["status", "note"]].tolist() == ["assumed", "as published for another run"]
-    one = Scenario.of({**tiered.model_dump(), "evidence": {f"{PEER}.load_s": origin}}).to_frame().set_index("field")
-    assert one.loc[[f"{PEER}.load_s", f"{PEER}.write_s"], "status"].tolist() == ["assumed", "given"]
+    table = Scenario.of({**tiered.model_dump(), "evidence": {f"{PEER}.load_s": origin}}).to_frame().set_index("field")
+    assert table.loc[[f"{PEER}.load_s", f"{PEER}.write_s"], "status"].tolist() == ["assumed", "given"]
     misspelt = {**tiered.model_dump(), "evidence": {f"{PEER}.lod_s": origin}}
     assert "did you mean 'load_s'" in refusal(Scenario.of, misspelt)

@@ -45,14 +45,14 @@ def test_the_layout_of_the_job_divides_it_and_is_no_faster_than_the_free_one(run
 
 
 def test_layouts_that_are_given_stay(run):
-    given = run.override({"layout": {"tensor": 4, "pipeline": 32}})
-    assert str(given.layout_of_job) == "tensor 4, pipeline 32 with 4 virtual stages, recomputed"
-    assert given.productive_h > run.productive_h
+    laid_out = run.override({"layout": {"tensor": 4, "pipeline": 32}})
+    assert str(laid_out.layout_of_job) == "tensor 4, pipeline 32 with 4 virtual stages, recomputed"
+    assert laid_out.productive_h > run.productive_h
 
 
 def test_the_part_brings_its_peak_memory_and_links(run):
-    a100, own = run.override({"power.part": "a100"}), Gpu.load("a100").compute
-    assert (a100.throughput.peak_tflops, a100.throughput.gpu_memory_gb) == (own.peak_tflops, own.memory_gb) == (312, 80)
+    a100, gpu = run.override({"power.part": "a100"}), Gpu.load("a100").compute
+    assert (a100.throughput.peak_tflops, a100.throughput.gpu_memory_gb) == (gpu.peak_tflops, gpu.memory_gb) == (312, 80)
     assert a100.throughput.network.inside_gb_s == 300
     assert a100.productive_h > 2 * run.productive_h
     bare = run.override({"power": None, "heat": {"mean_c": 20, "part": "h200"}})
@@ -81,8 +81,8 @@ def test_hours_of_other_sizes_are_those_of_other_scenarios(run):
     assert hours.shape == (2, 2) and hours[0, 0] == hours[1, 1]
     form = budget.exact(run, {SIZE: sizes})
     assert form.productive_h == pytest.approx(hours)
-    one = run.override({SIZE: 16128})
-    assert budget.exact(one).ettr == pytest.approx(form.ettr[0, 1], rel=1e-6)
+    single = run.override({SIZE: 16128})
+    assert budget.exact(single).ettr == pytest.approx(form.ettr[0, 1], rel=1e-6)
 
 
 def test_sizes_that_fit_nothing_are_marked_with_the_reason(run):
