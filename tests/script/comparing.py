@@ -39,7 +39,7 @@ few rates, between which they differ by orders of magnitude."""
 TOLERANCES = {"hours": 1e-12, "ettr": 1e-12, "count": 0.0, "date": 0.02, "chance by a date": 0.02}
 """Of the total, relative, and absolute; whatever else has 1e-9, relative."""
 
-ASK = """({given, levels, whole}) => given.map(({scenario, inputs}) => {
+ASK = """({requests, levels, whole}) => requests.map(({scenario, inputs}) => {
   const answers = {};
   const ask = (name, of) => {
     try { answers[name] = of(); } catch (error) {
@@ -80,9 +80,9 @@ class Apart:
     def too_far(self) -> dict[str, tuple[float, str]]:
         """Outputs that are farther apart than they may be."""
         return {
-            name: found
-            for name, found in self.farthest.items()
-            if not found[0] <= TOLERANCES.get(name.rpartition(": ")[0] or name, 1e-9)
+            name: worst
+            for name, worst in self.farthest.items()
+            if not worst[0] <= TOLERANCES.get(name.rpartition(": ")[0] or name, 1e-9)
         }
 
     def __str__(self) -> str:
@@ -100,8 +100,11 @@ def compare(page: Any, scenarios: Iterable[Scenario], whole: bool = True, apart:
     """Ask both sides about each scenario; ``whole`` for every output, else for hours, interval and dates."""
     apart = apart or Apart()
     for some in _batches(scenarios):
-        given = [{"scenario": plain(one), "inputs": page_data.start(one)["assumed"] if whole else []} for one in some]
-        answers = page.evaluate(ASK, {"given": given, "levels": LEVELS, "whole": whole})
+        requests = [
+            {"scenario": plain(scenario), "inputs": page_data.start(scenario)["assumed"] if whole else []}
+            for scenario in some
+        ]
+        answers = page.evaluate(ASK, {"requests": requests, "levels": LEVELS, "whole": whole})
         for scenario, answer in zip(some, answers, strict=True):
             apart.n += 1
             with warnings.catch_warnings():
@@ -153,15 +156,15 @@ def _beside(apart: Apart, scenario: Scenario, theirs: dict[str, Any], whole: boo
 
 
 def _dates(apart: Apart, scenario: Scenario, n_failures: float, theirs: list[float | None] | None) -> None:
-    known = scenario.failures.posterior
+    posterior = scenario.failures.posterior
     finish = at_rate = _or_none(lambda: budget.finishing(scenario)) if scenario.ends else None
     if at_rate is not None:
         hours = at_rate.quantile((np.arange(1000) + 0.5) / 1000)
         skew = np.mean((hours - hours.mean()) ** 3) / max(hours.std(), 1e-6 * hours.mean()) ** 3
         if theirs is None and (skew > MOST_SKEW - SKEW_APART or n_failures < 1):
             return  # a thousand quantiles do not show failures that are rare
-        if known and known.shape >= 1:
-            if _ettr_at_high_rate(scenario, known) < LEAST_ETTR_OVER_RATES:
+        if posterior and posterior.shape >= 1:
+            if _ettr_at_high_rate(scenario, posterior) < LEAST_ETTR_OVER_RATES:
                 return
             finish = budget.finishing(scenario, rate_known=False)
         if skew > MOST_SKEW + SKEW_APART:
@@ -175,8 +178,8 @@ def _dates(apart: Apart, scenario: Scenario, n_failures: float, theirs: list[flo
             apart.note("chance by a date", max(before - level, level - after, 0.0), scenario)
 
 
-def _ettr_at_high_rate(scenario: Scenario, known: Any) -> float:
-    rate = gamma_interval(known.shape, known.node_days, 0.98).high
+def _ettr_at_high_rate(scenario: Scenario, posterior: Any) -> float:
+    rate = gamma_interval(posterior.shape, posterior.node_days, 0.98).high
     hours = _or_none(lambda: budget.exact(scenario, {RATE: rate}))
     return float(hours.ettr) if hours else 0.0
 
@@ -195,8 +198,8 @@ def _calculators(apart: Apart, scenario: Scenario, theirs: dict[str, Any] | None
 def _rest(apart: Apart, scenario: Scenario, hours: Any, theirs: dict[str, Any]) -> None:
     ours, of_script = record_of(Losses(scenario, hours)), theirs["losses"]
     apart.note_relative("dollars: a month", ours["bill_usd_per_month"], of_script["bill"], scenario)
-    for one, other in zip([*ours["parts"], ours["total"]], [*of_script["parts"], of_script["total"]], strict=True):
-        apart.note_relative("dollars: a part", one["usd_per_month"], other["usd"], scenario)
+    for part, other in zip([*ours["parts"], ours["total"]], [*of_script["parts"], of_script["total"]], strict=True):
+        apart.note_relative("dollars: a part", part["usd_per_month"], other["usd"], scenario)
     _assumed(apart, scenario, theirs["assumed"])
     for name, path in (("restart", "recovery.restart_min"), ("rate", "failures.rate_per_1000_node_days")):
         need = _or_none(lambda path=path: plan.required(scenario, path, 0.85))
@@ -213,8 +216,8 @@ def _assumed(apart: Apart, scenario: Scenario, theirs: dict[str, Any] | None) ->
     ours = _or_none(lambda: assumptions(scenario, 200))
     if ours is None or theirs is None:
         return
-    if [one.field for one in ours.inputs] != [one["field"] for one in theirs["inputs"]]:
-        same = sorted(zip(ours.shares, (one.field for one in ours.inputs), strict=True), reverse=True)
+    if [entry.field for entry in ours.inputs] != [entry["field"] for entry in theirs["inputs"]]:
+        same = sorted(zip(ours.shares, (entry.field for entry in ours.inputs), strict=True), reverse=True)
         if len({round(share, 9) for share, _ in same}) == len(same):
             apart.unlike.append(f"order of what is assumed: {scenario.to_yaml()}")
     apart.note("count: draws that agree", abs(ours.values.size - len(theirs["values"])), scenario)

@@ -85,7 +85,7 @@ def test_a_preset_has_the_same_answers_as_it_is_written(page, data, name):
     started = page_data.start(Scenario.load(name))
     scenario = Scenario.of(started["written"])
     complete = page.evaluate(COMPLETE, [started["written"], data["defaults"], {}])
-    of_script = page.evaluate("one => ettr.exact(ettr.inHours(one)).ettr", complete)
+    of_script = page.evaluate("run => ettr.exact(ettr.inHours(run)).ettr", complete)
     assert of_script == pytest.approx(float(budget.exact(scenario).ettr), rel=1e-12)
     apart = compare(page, [scenario])
     assert apart.answered == 1 and apart.unlike == [] and apart.too_far() == {}
@@ -102,11 +102,11 @@ def test_tiers_and_warnings_have_the_hours_of_the_steady_state(page):
             continue
     apart = compare(page, some, whole=False)
     assert apart.unlike == [] and apart.too_far() == {}, str(apart)
-    found = page.evaluate(
-        "given => given.map(one => { try { return ettr.best(ettr.inHours(one)).ettr } catch (error) { return null } })",
-        [plain(one) for one in some],
+    best_ettrs = page.evaluate(
+        "runs => runs.map(run => { try { return ettr.best(ettr.inHours(run)).ettr } catch (error) { return null } })",
+        [plain(scenario) for scenario in some],
     )
-    for scenario, ettr in zip(some, found, strict=True):
+    for scenario, ettr in zip(some, best_ettrs, strict=True):
         ours = best_h(any_interval(scenario))[1]
         if np.isfinite(ours):
             assert ettr == pytest.approx(float(ours), rel=1e-6)
@@ -136,12 +136,12 @@ def test_an_input_changes_what_an_override_changes(page, data, name, changes):
     complete = page.evaluate(COMPLETE, [started["written"], data["defaults"], changes])
     ours = plan.make(changed, simulate=False)
     of_script = page.evaluate(
-        "(one) => ettr.exact(ettr.withTau(ettr.inHours(one), ettr.best(ettr.inHours(one)).tau))", complete
+        "run => ettr.exact(ettr.withTau(ettr.inHours(run), ettr.best(ettr.inHours(run)).tau))", complete
     )
     assert of_script["ettr"] == pytest.approx(float(ours.budget.ettr), rel=1e-12)
     assert of_script["n_failures"] == pytest.approx(float(ours.budget.n_failures), rel=1e-12)
-    assumed = page.evaluate("([one, inputs]) => ettr.overAssumed(one, inputs)", [complete, started["assumed"]])
-    assert {one["field"] for one in assumed["inputs"]} == {one.field for one in ours.assumptions.inputs}
+    assumed = page.evaluate("([run, inputs]) => ettr.overAssumed(run, inputs)", [complete, started["assumed"]])
+    assert {entry["field"] for entry in assumed["inputs"]} == {entry.field for entry in ours.assumptions.inputs}
     assert [assumed["low"], assumed["high"]] == pytest.approx(list(ours.assumptions.range or (None, None)), rel=1e-9)
 
 
@@ -150,7 +150,7 @@ def test_another_size_has_the_range_across_clusters_of_the_package(page, data, n
     started, changes = data["starts"][name], {"cluster.n_gpus": 65_536}
     ours = ranges.across_clusters(Scenario.of(started["written"]).override(changes))
     complete = page.evaluate(COMPLETE, [started["written"], data["defaults"], changes])
-    across = "([one, inputs, rate]) => ettr.acrossClusters(one, inputs, rate)"
+    across = "([run, inputs, rate]) => ettr.acrossClusters(run, inputs, rate)"
     of_script = page.evaluate(across, [complete, started["assumed"], data["clusters"]])
     assert (of_script is None) is (ours is None) is (name == page_data.MINE)
     if ours is not None:
@@ -166,10 +166,10 @@ def test_draws_that_break_a_rule_of_the_tiers_are_redrawn_as_in_the_package(page
     assumed = {"evidence": {"checkpoint.persist_s": {"status": "assumed", "note": "for this test"}}}
     run = Scenario.of(nested(STORY | write) | assumed)
     ours, inputs = ranges.assumptions(run), page_data.start(run)["assumed"]
-    assert "checkpoint.persist_s" in [one["field"] for one in inputs]
-    given = plain(run)
-    given["checkpoint"]["tiers"][0]["write_s"] = write_s  # the longest is refused by the package itself
-    of_script = page.evaluate("([one, inputs]) => ettr.overAssumed(one, inputs)", [given, inputs])
+    assert "checkpoint.persist_s" in [entry["field"] for entry in inputs]
+    changed = plain(run)
+    changed["checkpoint"]["tiers"][0]["write_s"] = write_s  # the longest is refused by the package itself
+    of_script = page.evaluate("([run, inputs]) => ettr.overAssumed(run, inputs)", [changed, inputs])
     assert of_script["n"] == n_left
     if n_left:
         assert of_script["nRedrawn"] == ours.n_redrawn > 0
@@ -181,15 +181,15 @@ def test_the_recommended_set_is_the_same(page, data, name):
     scenario = Scenario.of(nested(STORY)) if name == "story" else Scenario.of(data["starts"][name]["written"])
     ours = recommend(scenario)
     of_script = page.evaluate(
-        "([one, catalogue]) => ettr.recommend(one, catalogue)", [plain(scenario), data["catalogue"]]
+        "([run, catalogue]) => ettr.recommend(run, catalogue)", [plain(scenario), data["catalogue"]]
     )
     assert [step["id"] for step in of_script["steps"]] == list(ours.ids)
     for step, other in zip(ours.steps, of_script["steps"], strict=True):
         assert other["ettr"] == pytest.approx(step.ettr, rel=1e-7)
         assert [other["h"], other["totalH"]] == pytest.approx([step.saved_h, step.total_h], rel=1e-4)
         assert (other["price"], other["effect"], other["pays"]) == (step.price_usd, step.effect, True)
-    assert [(one["id"], tuple(one["replaces"]), one["effect"]) for one in of_script["alternatives"]] == [
-        (one.id, one.replaces, one.effect) for one in ours.alternatives
+    assert [(entry["id"], tuple(entry["replaces"]), entry["effect"]) for entry in of_script["alternatives"]] == [
+        (entry.id, entry.replaces, entry.effect) for entry in ours.alternatives
     ]
     assert of_script["months"] == pytest.approx(ours.months, rel=1e-7)
 
@@ -200,7 +200,7 @@ def test_the_steps_of_a_chosen_set_do_not_depend_on_the_order_of_clicks(page, da
         plain(Scenario.load("llama3-405b")),
         ["parallel-checkpoint", "replica-recovery", "faulty-machine-detection"],
     )
-    steps = "([one, catalogue, ids]) => ettr.setsOf(one, catalogue).stepsOf(ids)"
+    steps = "([run, catalogue, ids]) => ettr.setsOf(run, catalogue).stepsOf(ids)"
     first = page.evaluate(steps, [run, data["catalogue"], ids])
     assert page.evaluate(steps, [run, data["catalogue"], ids[::-1]]) == first
     assert [step["id"] for step in first if not step["pays"]] == ["parallel-checkpoint"]
@@ -209,16 +209,16 @@ def test_the_steps_of_a_chosen_set_do_not_depend_on_the_order_of_clicks(page, da
 def test_a_part_of_a_mitigation_moves_numbers_a_part_of_the_way(page, data):
     run = Scenario.load("llama3-405b")
     for strength in (0.3, 1.0):
-        for one in data["catalogue"]:
+        for entry in data["catalogue"]:
             try:
-                ours = mitigation.apply(run, one["id"], strengths={one["id"]: strength})
+                ours = mitigation.apply(run, entry["id"], strengths={entry["id"]: strength})
                 expected = float(budget.exact(ours).ettr)
             except EttrError:
                 continue
-            asked = [plain(run), one, {one["id"]: strength}]
-            changed = page.evaluate("([run, one, strengths]) => ettr.apply(run, [one], strengths)", asked)
-            if not page.evaluate("one => ettr.refused(one)", changed):
-                assert page.evaluate("one => ettr.exact(ettr.inHours(one)).ettr", changed) == pytest.approx(
+            arguments = [plain(run), entry, {entry["id"]: strength}]
+            changed = page.evaluate("([run, entry, strengths]) => ettr.apply(run, [entry], strengths)", arguments)
+            if not page.evaluate("run => ettr.refused(run)", changed):
+                assert page.evaluate("run => ettr.exact(ettr.inHours(run)).ettr", changed) == pytest.approx(
                     expected, rel=1e-12
                 )
 
@@ -244,8 +244,8 @@ def test_a_part_of_a_mitigation_moves_numbers_a_part_of_the_way(page, data):
 )
 def test_what_the_script_has_no_form_for_it_refuses_by_name(page, changes, named):
     of_script = plain(Scenario.load("llama3-405b").override(changes))
-    assert named in page.evaluate("one => ettr.refused(one)", of_script)
-    refusal = "one => { try { ettr.inHours(one) } catch (error) { return error.message } }"
+    assert named in page.evaluate("run => ettr.refused(run)", of_script)
+    refusal = "run => { try { ettr.inHours(run) } catch (error) { return error.message } }"
     assert named in page.evaluate(refusal, of_script)
 
 
@@ -253,12 +253,12 @@ def test_what_the_script_has_no_form_for_it_refuses_by_name(page, changes, named
 def test_what_a_measured_ettr_leaves_unexplained(page, measured):
     scenario = Scenario.load("llama3-405b").override({"measured.ettr": measured})
     modelled = float(budget.exact(scenario).ettr)
-    of_script = page.evaluate("([one, ettr_]) => ettr.unexplained(one, ettr_)", [plain(scenario), modelled])
+    of_script = page.evaluate("([run, ettr_]) => ettr.unexplained(run, ettr_)", [plain(scenario), modelled])
     if modelled < measured - 0.005:  # what the inputs do not allow
-        with pytest.raises(InputError) as found:
+        with pytest.raises(InputError) as caught:
             unexplained(scenario, modelled)
-        named = str(found.value).count(", or ") + ("it needs" in str(found.value))
-        could = page.evaluate("([one, measured]) => ettr.couldBe(one, measured)", [plain(scenario), measured])
+        named = str(caught.value).count(", or ") + ("it needs" in str(caught.value))
+        could = page.evaluate("([run, measured]) => ettr.couldBe(run, measured)", [plain(scenario), measured])
         assert named == len(could) and of_script["share"] < 0
         return
     ours = unexplained(scenario, modelled)
@@ -277,19 +277,19 @@ def test_intervals_of_counts_are_exact(page):
 def test_pools_have_the_same_sizes(page):
     random = np.random.default_rng(5)
     levels, in_repair = random.choice([0.5, 0.9, 0.99, 0.999, 0.9999], 300), 10 ** random.uniform(-3, 3, 300)
-    asked = np.column_stack([in_repair, levels]).tolist()
-    of_script = page.evaluate("asked => asked.map(([a, level]) => ettr.enoughSpares(a, level))", asked)
-    assert of_script == [spares.enough_spares(a, level) for a, level in asked]
+    pairs = np.column_stack([in_repair, levels]).tolist()
+    of_script = page.evaluate("pairs => pairs.map(([a, level]) => ettr.enoughSpares(a, level))", pairs)
+    assert of_script == [spares.enough_spares(a, level) for a, level in pairs]
     run = Scenario.load("llama3-405b").override({"spares": {"n_nodes": 17}, "repair": {"manual_h": 24}})
     bare = plain(run.override({"spares": None, "repair": None}))
-    assert page.evaluate("one => ettr.inRepair(one, 24)", bare) == pytest.approx(
+    assert page.evaluate("run => ettr.inRepair(run, 24)", bare) == pytest.approx(
         spares.demand(run).in_repair, rel=1e-12
     )
 
 
 def test_the_largest_size_that_reaches_a_target(page):
     run = Scenario.load("llama3-405b")
-    of_script = page.evaluate("one => ettr.largestSize(one, 0.85)", plain(run))
+    of_script = page.evaluate("run => ettr.largestSize(run, 0.85)", plain(run))
     assert of_script == reach_gpus(run, 0.85)["reach"]
     at = [float(best_h(any_interval(run, {"cluster.n_gpus": np.array([n])}))[1][0]) for n in (of_script, of_script + 8)]
     assert of_script % 8 == 0 and at[0] >= 0.85 > at[1]

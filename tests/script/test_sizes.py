@@ -75,20 +75,20 @@ def command(page):
 @pytest.mark.parametrize("start", [page_data.MINE, "llama3-405b"])
 def test_more_gpus_have_a_lower_ettr_as_the_command_says(opened, ettr, start):
     page = opened(f"#start={start}")
-    box, found = entry(page, "GPUs"), {}
+    box, shown_ettr = entry(page, "GPUs"), {}
     for n_gpus in SIZES:
         box.fill(str(n_gpus))
         settle(page)
-        found[n_gpus] = useful(page)
+        shown_ettr[n_gpus] = useful(page)
         status, out, _ = ettr(*command(page)[1:], "--quick", "--json")
         assert status == 0
-        assert found[n_gpus] == pytest.approx(json.loads(out)["ettr"], rel=1e-9)
+        assert shown_ettr[n_gpus] == pytest.approx(json.loads(out)["ettr"], rel=1e-9)
         if start != page_data.MINE:
             run = Scenario.load(start).override({"cluster.n_gpus": n_gpus})
-            assert found[n_gpus] == pytest.approx(float(plan.make(run, simulate=False).budget.ettr), rel=1e-9)
+            assert shown_ettr[n_gpus] == pytest.approx(float(plan.make(run, simulate=False).budget.ettr), rel=1e-9)
         again = opened(f"#start={start}&cluster.n_gpus={n_gpus}")
-        assert useful(again) == found[n_gpus]
-    assert found[SIZES[0]] > found[SIZES[1]]
+        assert useful(again) == shown_ettr[n_gpus]
+    assert shown_ettr[SIZES[0]] > shown_ettr[SIZES[1]]
 
 
 def test_an_mtbf_is_that_of_the_size_it_was_given_at(opened, ettr):

@@ -77,12 +77,12 @@ def test_what_a_calculator_says_first_is_what_the_pages_say(widgets, name):
         arg=[name, LAST_WORDS[name]],
     )
     text = " ".join(place.text_content().split())
-    known: dict[str, set[str]] = {}
+    on_pages: dict[str, set[str]] = {}
     for page in CHARTS.values():
         for quantity, values in pages.numbers(page).items():
-            known.setdefault(quantity, set()).update(values)
+            on_pages.setdefault(quantity, set()).update(values)
     for quantity in SAID[name]:
-        (value,) = known[quantity]
+        (value,) = on_pages[quantity]
         assert re.search(rf"(?<![\d.,]){re.escape(value)}(?!\d)", text), (quantity, value, text)
 
 
