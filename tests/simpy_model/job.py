@@ -72,16 +72,16 @@ class Job:
         self.env.run(until=self.process | horizon)
         self.fleet.check()
         self._stop_here()
-        found = self.hours | self.kept | self.counts | {"n_undetected": float(len(self.hidden))}
-        total = sum(found[part] for part in PARTS)
+        outcome = self.hours | self.kept | self.counts | {"n_undetected": float(len(self.hidden))}
+        total = sum(outcome[part] for part in PARTS)
         assert math.isclose(total, self.env.now, rel_tol=1e-6), (total, self.env.now)
-        found["n_ended"] = float(self.ended)
+        outcome["n_ended"] = float(self.ended)
         if self.last_step is None:
             whole = self.rules.horizon == math.inf and not self.ended
-            assert not whole or math.isclose(found["productive_h"], self.rules.work, rel_tol=1e-9)
-            return found
+            assert not whole or math.isclose(outcome["productive_h"], self.rules.work, rel_tol=1e-9)
+            return outcome
         scale = self.rules.work / (self.last_step * self.rules.step)
-        return {name: value * scale for name, value in found.items()}
+        return {name: value * scale for name, value in outcome.items()}
 
     def _stop_here(self) -> None:
         """Put down the hours of whatever is going on; training in memory stands."""
@@ -258,8 +258,8 @@ class Job:
         self.hidden.append(Hidden(mode, self.env.now, found_at))
 
     def _found_while_down(self) -> Failure | None:
-        found = min(self.hidden, key=lambda hidden: hidden.found_at, default=None)
-        return Failure(found.mode, struck=found.struck) if found and found.found_at <= self.env.now else None
+        first = min(self.hidden, key=lambda hidden: hidden.found_at, default=None)
+        return Failure(first.mode, struck=first.struck) if first and first.found_at <= self.env.now else None
 
     def _see_to_slow_nodes(self, event: str) -> None:
         {

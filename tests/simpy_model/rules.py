@@ -269,14 +269,14 @@ def _modes_of(scenario) -> tuple[tuple[Mode, ...], Mode]:
         "survived": survived[-1],
     }
 
-    def own(value: float | None, otherwise: float) -> float:
+    def hours_or(value: float | None, otherwise: float) -> float:
         return otherwise if value is None else value / 60
 
     named = [
         Mode(
             rate=float(rates[i]),
-            detection=own(mode.detection_min, general["detection"]),
-            restart=own(mode.restart_min, general["restart"]),
+            detection=hours_or(mode.detection_min, general["detection"]),
+            restart=hours_or(mode.restart_min, general["restart"]),
             survived=survived[i],
             n_out=mode.n_out_nodes,
             repair=mode.repair_h,
