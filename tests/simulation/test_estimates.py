@@ -157,9 +157,9 @@ def test_finishing_dates_are_quantiles_of_the_runs(small_run):
     for bad, words in ((50, "from 0 to 1, got 50"), ([0.5, 1.01], "got 1.01"), (-0.1, ">= 0"), ("half", "a number")):
         with pytest.raises(InputError, match=f"p, a share of runs, must be .*{words}"):
             simulated.finish_h(bad)
-    known = simulated.to_dict()["finish_h"]
-    assert list(known) == [str(percentile) for percentile in PERCENTILES]
-    assert list(known.values()) == sorted(known.values())
+    quantiles = simulated.to_dict()["finish_h"]
+    assert list(quantiles) == [str(percentile) for percentile in PERCENTILES]
+    assert list(quantiles.values()) == sorted(quantiles.values())
 
 
 def test_the_error_of_a_finishing_date_is_what_other_seeds_differ_by(small_run):
@@ -191,13 +191,13 @@ def test_the_ettr_is_the_ratio_of_sums_and_not_the_mean_of_ratios(plain_run):
 
 def test_the_whole_answer_as_plain_numbers(small_run):
     simulated = simulate(small_run.override(SPARES), n_runs=300, seed=10)
-    known = simulated.to_dict()
-    assert known["n_runs"] == 300 and known["seed"] == 10 and known["scenario"] == "small"
-    assert known["ettr_low"] < known["ettr"] < known["ettr_high"]
-    assert sum(known["budget"][part] for part in PARTS) == pytest.approx(known["budget"]["total_h"], rel=1e-12)
-    assert known["waiting_h"] == pytest.approx(simulated.runs["waiting_h"].mean())
-    assert list(known["errors"]) == [*PARTS, "n_failures", "total_h"]
-    assert simulated.budget_interval["part"].tolist() == [name.removesuffix("_h") for name in known["errors"]]
+    record = simulated.to_dict()
+    assert record["n_runs"] == 300 and record["seed"] == 10 and record["scenario"] == "small"
+    assert record["ettr_low"] < record["ettr"] < record["ettr_high"]
+    assert sum(record["budget"][part] for part in PARTS) == pytest.approx(record["budget"]["total_h"], rel=1e-12)
+    assert record["waiting_h"] == pytest.approx(simulated.runs["waiting_h"].mean())
+    assert list(record["errors"]) == [*PARTS, "n_failures", "total_h"]
+    assert simulated.budget_interval["part"].tolist() == [name.removesuffix("_h") for name in record["errors"]]
     assert len(simulated.runs) == 300 and list(simulated.runs["run"]) == list(range(300))
 
 

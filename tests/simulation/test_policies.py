@@ -219,10 +219,10 @@ def test_what_nobody_has_found_at_the_end_is_counted_and_costs_nothing(plain_run
 def test_fewer_checkpoints_kept_mean_more_lost_work(plain_run):
     """A latency of 2.5 h spans two checkpoints or three: two kept are never enough, three sometimes, four always."""
     run = plain_run.override(silent(2.5) | DEAD | {"failures.rate_per_1000_node_days": 1})
-    one, two, three, four, all_of_them = (
+    kept_1, kept_2, kept_3, kept_4, kept_all = (
         simulate(run.override({"checkpoint.n_kept": kept}), 500, seed=8).runs["total_h"].to_numpy()
         for kept in (1, 2, 3, 4, None)
     )
-    assert (one == two).all() and (four == all_of_them).all()
-    assert two.mean() > three.mean() > four.mean()
-    assert (three >= four - ROUNDING).all()
+    assert (kept_1 == kept_2).all() and (kept_4 == kept_all).all()
+    assert kept_2.mean() > kept_3.mean() > kept_4.mean()
+    assert (kept_3 >= kept_4 - ROUNDING).all()

@@ -96,7 +96,7 @@ def test_starting_more_gpus_than_were_observed_takes_longer(plain_run):
     assert budget.exact(four_times).total_h == pytest.approx(budget.exact(same).total_h)
     sizes = {"cluster.n_gpus": np.array([8000, 32_000])}
     swept = budget.exact(run, sizes).total_h
-    assert swept == pytest.approx([float(budget.exact(one).total_h) for one in (run, four_times)])
+    assert swept == pytest.approx([float(budget.exact(scenario).total_h) for scenario in (run, four_times)])
     assert budget.over_time(four_times).total_h == pytest.approx(budget.over_time(same).total_h)
     both = {**sizes, "recovery.init_s_per_1000_gpus": np.array([[0.0], [30.0]])}
     assert budget.exact(run, both).total_h[1] == pytest.approx(budget.exact(run, sizes).total_h)

@@ -77,18 +77,18 @@ def test_both_kernels_write_down_the_same_runs(small_run, name):
     run = small_run.override(BOTH_KNOW[name])
     rules, seed, n_runs, limit = rules_of(run), 11, 500, 10**6
     assert is_straight(rules)
-    one, other = piece(rules, seed, 0, n_runs, limit), np.zeros((n_runs, N_COLUMNS))
-    walk(rules, seed, 0, limit, np.zeros(1, np.int64), other, np.zeros((1, 3)))
-    _same_runs(one[:, : len(COLUMNS)], other[:, : len(COLUMNS)])
-    assert (one[:, OUTCOME] == other[:, OUTCOME]).all()
+    quick, walked = piece(rules, seed, 0, n_runs, limit), np.zeros((n_runs, N_COLUMNS))
+    walk(rules, seed, 0, limit, np.zeros(1, np.int64), walked, np.zeros((1, 3)))
+    _same_runs(quick[:, : len(COLUMNS)], walked[:, : len(COLUMNS)])
+    assert (quick[:, OUTCOME] == walked[:, OUTCOME]).all()
 
 
-def _same_runs(one: np.ndarray, other: np.ndarray) -> None:
+def _same_runs(runs: np.ndarray, other: np.ndarray) -> None:
     """Hours and counts of each run, but for the rounding of sums of some hundred numbers."""
-    total_h = one[:, : len(PARTS)].sum(axis=1)
-    off = np.abs(one - other).max(axis=1) / total_h
+    total_h = runs[:, : len(PARTS)].sum(axis=1)
+    off = np.abs(runs - other).max(axis=1) / total_h
     wrong = np.flatnonzero(off > 1e-9)
-    assert wrong.size == 0, f"{wrong.size} runs differ, the first: {wrong[0]}: {one[wrong[0]]} and {other[wrong[0]]}"
+    assert wrong.size == 0, f"{wrong.size} runs differ, the first: {wrong[0]}: {runs[wrong[0]]} and {other[wrong[0]]}"
 
 
 LARGE = 10**6
@@ -182,12 +182,12 @@ SAME_ON_AVERAGE = {
 @pytest.mark.parametrize("name", SAME_ON_AVERAGE)
 def test_another_way_to_say_the_same_has_the_same_distribution(small_run, name):
     """Finishing dates of independent runs: the Kolmogorov-Smirnov test sees a shift of a tenth of their spread."""
-    one, other = (
+    runs, other = (
         simulate(small_run.override(changes), n_runs=4000, seed=seed).runs
         for seed, changes in enumerate(SAME_ON_AVERAGE[name])
     )
     for column in ("total_h", "rework_h", "restart_h"):
         # by chance one in 10,000 of these falls below
-        assert stats.ks_2samp(one[column], other[column]).pvalue > 1e-4, column
-    shifted = one["total_h"] + 0.15 * one["total_h"].std()
+        assert stats.ks_2samp(runs[column], other[column]).pvalue > 1e-4, column
+    shifted = runs["total_h"] + 0.15 * runs["total_h"].std()
     assert stats.ks_2samp(shifted, other["total_h"]).pvalue < 1e-4
