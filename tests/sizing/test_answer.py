@@ -40,7 +40,7 @@ LIMITS = [
     {"most_gpus": 20_000},
     {"power_mw": 40, "deadline_days": 60},
     {"most_gpus": 30_000, "budget_usd": 1e8},
-    *(pytest.param(one, marks=pytest.mark.slow) for one in ({"power_mw": 30}, {"budget_usd": 7e7})),
+    *(pytest.param(limit, marks=pytest.mark.slow) for limit in ({"power_mw": 30}, {"budget_usd": 7e7})),
 ]
 
 
@@ -119,8 +119,8 @@ def width(scenario, name="mfu"):
 def test_bands_shrink_with_what_is_known(run):
     counted = {"failures.n_events": 41_900, "failures.node_days": 11_059_200}
     assert width(run.override(counted), "ettr") < 0.6 * width(run, "ettr")
-    given = {f"scaling.{name}": getattr(run.throughput.constants, name) for name in ("jitter", "overlap")}
-    assert width(run.override(given)) < width(run)
+    constants = {f"scaling.{name}": getattr(run.throughput.constants, name) for name in ("jitter", "overlap")}
+    assert width(run.override(constants)) < width(run)
     # a study with more rows is surer: four of MegaScale over 256 to 12,288 GPUs, two of Llama 3 over twofold
     assert width(run.override({"scaling.like": "megascale"})) < width(run)
 

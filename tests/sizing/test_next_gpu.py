@@ -67,8 +67,8 @@ def test_nothing_turns_without_a_loss_that_grows_with_the_size(run):
 def test_shares_of_the_next_gpu_fall_to_zero_at_the_turning_point(run):
     at = [sizing.next_gpu(run, size).share for size in (1000, 16384, 50_000, sizing.turning_point(run))]
     assert 1 > at[0] > at[1] > at[2] > 0 > at[3] > -0.01
-    one = sizing.next_gpu(run)
-    assert one.n_gpus == 16384 and one.mean_tokens_per_day == one.useful_tokens_per_day / 16384
+    answer = sizing.next_gpu(run)
+    assert answer.n_gpus == 16384 and answer.mean_tokens_per_day == answer.useful_tokens_per_day / 16384
 
 
 def test_the_range_is_from_what_holds_the_model_to_where_a_micro_batch_is_left(run, small):
@@ -85,15 +85,15 @@ def test_the_fastest_layout_by_a_loop_over_all(run, n_gpus):
     through = run.throughput
     tried, best, name = through.candidates, math.inf, None
     for i in range(tried.tensor.size):
-        one = tried.at(i)
-        replica = int(one.tensor) * int(one.context) * int(one.pipeline)
-        if replica > n_gpus or through.memory_gb(n_gpus, one) > 0.9 * 80:
+        candidate = tried.at(i)
+        replica = int(candidate.tensor) * int(candidate.context) * int(candidate.pipeline)
+        if replica > n_gpus or through.memory_gb(n_gpus, candidate) > 0.9 * 80:
             continue
-        if 2**24 / 8192 / (n_gpus / replica) / int(one.micro_batch) < 1:
+        if 2**24 / 8192 / (n_gpus / replica) / int(candidate.micro_batch) < 1:
             continue
-        total = float(through.step(n_gpus, one).total_s)
+        total = float(through.step(n_gpus, candidate).total_s)
         if total < best:
-            best, name = total, str(one)
+            best, name = total, str(candidate)
     layout = through.fastest(float(n_gpus))
     assert str(layout) == name
     assert through.tokens_per_s(float(n_gpus)) == pytest.approx(2**24 / best)
