@@ -118,8 +118,8 @@ def test_waits_for_pre_empted_nodes_are_near_those_of_the_simulator(large):
 
 def test_more_hot_spares_pre_empt_less_and_leave_less_to_small_jobs(large):
     clusters = [spares.shared_cluster(large, 120, n, SMALL) for n in (0, 2, 4, 8)]
-    assert np.all(np.diff([one.preemptions_per_day for one in clusters]) < 0)
-    assert np.all(np.diff([one.small_useful for one in clusters]) < 0)
+    assert np.all(np.diff([cluster.preemptions_per_day for cluster in clusters]) < 0)
+    assert np.all(np.diff([cluster.small_useful for cluster in clusters]) < 0)
 
 
 def test_without_failures_all_nodes_that_are_no_spares_are_useful(large):
