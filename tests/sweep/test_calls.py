@@ -186,5 +186,5 @@ def test_a_swept_size_keeps_the_rate_of_a_node(tmp_path, failures):
     run, grid = Scenario.load(path), {"cluster.n_gpus": [4096, 16_384, 65_536]}
     table = sweep.call("budget", grid, tmp_path / "out", scenario=str(path))
     alone = [budget.exact(run.override({"cluster.n_gpus": n})) for n in grid["cluster.n_gpus"]]
-    assert table["ettr"].to_numpy() == pytest.approx([one.ettr for one in alone], rel=1e-12)
+    assert table["ettr"].to_numpy() == pytest.approx([answer.ettr for answer in alone], rel=1e-12)
     assert np.all(np.diff(table["ettr"]) < -0.05)

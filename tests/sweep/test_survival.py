@@ -150,20 +150,20 @@ def test_a_worker_with_another_version_is_named(tmp_path, cluster, monkeypatch):
         sweep.run(study, {"x": [1]}, tmp_path / "out", scheduler=cluster)
 
 
-@pytest.mark.parametrize("there", [None, "another one"])
-def test_files_travel_where_there_is_no_shared_disk(tmp_path, there):
+@pytest.mark.parametrize("content", [None, "another one"])
+def test_files_travel_where_there_is_no_shared_disk(tmp_path, content):
     """A worker elsewhere that does not have a file is sent it, and what it sends back names the original."""
     path = written(tmp_path / "a.ipynb", "import ettr\nettr.record(text=open(log).read(), path=log)",
                    parameters='log = ""  # file')  # fmt: skip
-    given = tmp_path / "faults.csv"
-    given.write_text("from far away")
-    job = sweep.NotebookJob(path, sweep.load({"log": [str(given)]}, 9))
+    log_file = tmp_path / "faults.csv"
+    log_file.write_text("from far away")
+    job = sweep.NotebookJob(path, sweep.load({"log": [str(log_file)]}, 9))
     ((digest, point),) = job.points().items()
     task = job.task(digest, point.parameters, elsewhere=True)
-    given.unlink() if there is None else given.write_text(there)
+    log_file.unlink() if content is None else log_file.write_text(content)
     outcome = work.do(task)
     assert not outcome.failed
-    assert notebook.recorded(json.loads(outcome.text)) == {"text": "from far away", "path": str(given)}
+    assert notebook.recorded(json.loads(outcome.text)) == {"text": "from far away", "path": str(log_file)}
 
 
 def test_a_point_that_kills_its_worker_each_time_has_failed(tmp_path, monkeypatch):
@@ -184,7 +184,7 @@ def test_a_point_that_kills_its_worker_each_time_has_failed(tmp_path, monkeypatc
 def listening(process: psutil.Process) -> list[tuple[str, int]]:
     """All that a process and those below it listen at."""
     everyone = [process, *process.children(recursive=True)]
-    return [(*c.laddr,) for one in everyone for c in one.net_connections("inet") if c.status == psutil.CONN_LISTEN]
+    return [(*c.laddr,) for proc in everyone for c in proc.net_connections("inet") if c.status == psutil.CONN_LISTEN]
 
 
 def test_workers_on_this_machine_are_reached_by_nobody_else_and_show_nobody_what_runs():
@@ -229,7 +229,7 @@ def running(tmp_path):
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGKILL])
 def test_nothing_outlives_a_sweep(running, tmp_path, ending):
     wait_for(lambda: len(list(tmp_path.glob("begun-*"))) == 2, "the first points")
-    below = [one for one in running.children(recursive=True) if "resource_tracker" not in " ".join(one.cmdline())]
+    below = [child for child in running.children(recursive=True) if "resource_tracker" not in " ".join(child.cmdline())]
     running.send_signal(ending)
     assert running.wait(PATIENCE_S) == (130 if ending == signal.SIGINT else -signal.SIGKILL)
     _, alive = psutil.wait_procs(below, PATIENCE_S)
@@ -240,7 +240,7 @@ def test_nothing_outlives_a_sweep(running, tmp_path, ending):
 def test_points_of_a_frozen_worker_go_to_others(running, tmp_path):
     """As in a machine that swaps; its notebook is ended with it."""
     wait_for(lambda: len(list(tmp_path.glob("begun-*"))) == 2, "the first points")
-    worker = next(one for one in running.children() if any("spawn_main" in word for word in one.cmdline()))
+    worker = next(child for child in running.children() if any("spawn_main" in word for word in child.cmdline()))
     everyone = [worker, *worker.children(recursive=True)]
     worker.suspend()
     (tmp_path / "go").touch()
