@@ -227,8 +227,8 @@ def test_leakage_is_that_of_the_highest_level_though_idle_keeps_a_clock(idle_mhz
     frame = frame if load else frame.assign(utilisation=np.nan)
     recording = replace(telemetry.simulate(H100, telemetry.schedule(2)), samples=frame, step_s=1.0)
     fit = telemetry.fit(recording)
-    there = 60 * np.exp((H100.leakage.at_c - 60) / 36)
-    assert fit.leakage.low > 1 and fit.leakage.value == pytest.approx(there, rel=0.2)
+    expected = 60 * np.exp((H100.leakage.at_c - 60) / 36)
+    assert fit.leakage.low > 1 and fit.leakage.value == pytest.approx(expected, rel=0.2)
 
 
 def test_two_time_constants_are_noticed():
@@ -295,8 +295,8 @@ def test_all_samples_at_once_are_as_one_after_another(tau_s):
 
 def test_scaling_power_scales_resistance_alone():
     recording = telemetry.simulate(H100, telemetry.schedule(10), seed=1)
-    one = recording.of("0")
-    arrays = [one[name].to_numpy() for name in ("t_s", "power_w", "temperature_c")]
+    samples = recording.of("0")
+    arrays = [samples[name].to_numpy() for name in ("t_s", "power_w", "temperature_c")]
     base, scaled = (thermal_fit.fit(arrays[0], k * arrays[1], arrays[2], 0.0) for k in (1, 4))
     assert scaled.resistance.value == pytest.approx(base.resistance.value / 4)
     assert scaled.tau.value == pytest.approx(base.tau.value, rel=1e-4)

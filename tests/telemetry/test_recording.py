@@ -53,9 +53,9 @@ class Machine:
         raise NVMLError("Not Supported")
 
     def _field(self, number):
-        known = number == 186
+        is_supported = number == 186
         milliwatts = 70_000 + round(600_000 * (self.share or 0))
-        return SimpleNamespace(nvmlReturn=0 if known else 3, value=SimpleNamespace(uiVal=milliwatts))
+        return SimpleNamespace(nvmlReturn=0 if is_supported else 3, value=SimpleNamespace(uiVal=milliwatts))
 
     def clock(self):
         return self.now_s
@@ -135,8 +135,8 @@ def test_all_gpus_are_watched_without_a_load(tmp_path):
     done = machine.record(tmp_path / "mine.csv", [Step("watched", None, 5)], load="none")
     assert len(done.gpus) == 3 and machine.duties == []
     assert telemetry.read(tmp_path / "mine.csv").gpus == ("0", "1", "2")
-    one = machine.record(tmp_path / "one.csv", [Step("watched", None, 5)], load="none", gpu=2)
-    assert one.gpus == ("2 Pretended GPU",)
+    recording = machine.record(tmp_path / "one.csv", [Step("watched", None, 5)], load="none", gpu=2)
+    assert recording.gpus == ("2 Pretended GPU",)
 
 
 def test_a_pause_of_the_machine_is_a_gap_and_no_burst(tmp_path):
