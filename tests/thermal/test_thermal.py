@@ -112,9 +112,9 @@ def test_arrays_broadcast_and_agree_with_single_values():
     assert points.clock_mhz.shape == points.limited_by.shape == (3, 2)
     for i in range(3):
         for j in range(2):
-            one = operating_point(float(inlets[i, 0]), H100, float(factors[j]))
-            assert (one.clock_mhz, one.limited_by) == (points.clock_mhz[i, j], points.limited_by[i, j])
-            assert isinstance(one.clock_mhz, float) and isinstance(one.limited_by, str)
+            point = operating_point(float(inlets[i, 0]), H100, float(factors[j]))
+            assert (point.clock_mhz, point.limited_by) == (points.clock_mhz[i, j], points.limited_by[i, j])
+            assert isinstance(point.clock_mhz, float) and isinstance(point.limited_by, str)
 
 
 def test_an_inlet_too_warm_to_compute_is_refused_alone_and_marked_in_an_array():
