@@ -17,7 +17,7 @@ from ettr_book.validation import CALCULATORS, calculators
 from ettr_book.validation.calculators import INPUTS
 from ettr_book.validation.comparing import answers, draw, steady
 
-WITHOUT_FAILURES = {name for name, one in CALCULATORS.items() if one.reads == ("interval", "stall")}
+WITHOUT_FAILURES = {name for name, calculator in CALCULATORS.items() if calculator.reads == ("interval", "stall")}
 
 
 @pytest.fixture(scope="module")
@@ -197,7 +197,7 @@ def test_arrays_broadcast_and_points_without_an_answer_are_nan(run):
         of("mlsysim", replace(run, rate=50.0))
 
 
-NOT_OVER_TAU = {name for name, one in CALCULATORS.items() if "interval" not in one.reads}
+NOT_OVER_TAU = {name for name, calculator in CALCULATORS.items() if "interval" not in calculator.reads}
 
 
 def test_a_row_says_whose_it_is_and_names_a_source_and_a_function_of_its_own():
