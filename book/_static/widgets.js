@@ -786,7 +786,7 @@
     const redrawn = assumed.nRedrawn / (assumed.nRedrawn + assumed.n);
     const noted = redrawn > 0.05 ? "; " + pct(redrawn, 0) + " of the draws broke a rule and were redrawn" : "";
     const where = ettr.rateIsFromElsewhere(model.now.scenario) ? " with this node failure rate" : "";
-    return `plausible range ${span(assumed.low, assumed.high)}${where}${conditional}; ${leading} matters most${noted}`;
+    return `plausible range ${span(assumed.low, assumed.high)}${where}${conditional}; largest uncertainty: ${leading}${noted}`;
   }
   // The plausible range, and the range across published clusters if the failure rate is from another cluster.
   function rangesWords(more, model) {

@@ -172,7 +172,7 @@ def test_bad_input_is_one_message_and_status_2(refused, short, fault):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (None, "the log must be a file; 'mine.log' does not exist"),
+        (None, "cannot read the log: 'mine.log' does not exist"),
         (b"hello\nworld\n", "the format of mine.log is not known; it starts with 'hello'. Name it with --format"),
     ],
 )

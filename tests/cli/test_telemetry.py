@@ -61,7 +61,7 @@ def test_nothing_in_a_file_speaks_to_the_terminal(in_words, file):
 
 
 BAD = {
-    "no file": (["none.csv"], "the telemetry file must be a file; 'none.csv' does not exist"),
+    "no file": (["none.csv"], "cannot read the telemetry file: 'none.csv' does not exist"),
     "no such part": (["FILE", "--part", "h1000"], "unknown part 'h1000'"),
     "no such medium": (["FILE", "--medium", "water"], "unknown medium 'water' (--medium)"),
     "a medium without figures": (["FILE", "--part", "gb200"], "gb200 has no figures for cooling by 'air'"),

@@ -32,7 +32,7 @@ def test_a_named_format_is_not_guessed(write):
     assert FORMATS.open(write("zzz\n"), "loose", None)[1] is FORMATS["loose"]
     with pytest.raises(UnknownName, match="unknown format 'strct'; did you mean 'strict'"):
         FORMATS.open("there is no such file", "strct", None)
-    with pytest.raises(InputError, match="the log must be a file"):
+    with pytest.raises(InputError, match="cannot read the log"):
         FORMATS.open("there is no such file", "loose", None)
 
 

@@ -160,7 +160,7 @@ def test_what_is_no_weather_is_refused(read, text, message):
 
 
 def test_a_missing_file_is_named(tmp_path):
-    with pytest.raises(InputError, match="the weather file must be a file; .* does not exist"):
+    with pytest.raises(InputError, match="cannot read the weather file: .* does not exist"):
         weather.read(tmp_path / "none.epw")
 
 

@@ -141,7 +141,7 @@ def test_a_weather_file_takes_the_place_of_the_sinusoid(plain, tmp_path):
             "heat.cooling: gb200 has no figures for cooling by 'air'; it has cold_plate",
         ),
         ({"heat": {"mean_c": 20, "limit_w": 900}}, "heat.limit_w must be from 200 to 700 W for h100, got 900"),
-        ({"heat": {"weather": "none.epw"}}, "the weather file must be a file; 'none.epw' does not exist"),
+        ({"heat": {"weather": "none.epw"}}, "cannot read the weather file: 'none.epw' does not exist"),
     ],
 )
 def test_what_breaks_a_rule_is_answered_with_its_place(plain, values, message):

@@ -112,7 +112,7 @@ class Drill(Answer):
         is_in = self.band.holds(self.took_s)
         notes = [
             f"Faults: {faults}. {stops}",
-            f"95% prediction interval of the run time without the fault times: {self.band.low_s:.0f} to "
+            f"95% prediction interval of the run time if the fault times were unknown: {self.band.low_s:.0f} to "
             f"{self.band.high_s:.0f} s ({self.band.way}). This run is {'within' if is_in else 'outside'}.",
             "The final parameters are bit for bit those of a run without faults."
             if self.is_same

@@ -114,7 +114,7 @@ class Source:
                 problem = "is a folder" if self.path.is_dir() else "does not exist"
                 if self.path.exists() and not self.path.is_dir():
                     problem = f"is a pipe or device: pipe it in, and give {STDIN} for the file"
-                raise InputError(f"the {kind} must be a file; {str(self.path)!r} {problem}")
+                raise InputError(f"cannot read the {kind}: {str(self.path)!r} {problem}")
             self.size_bytes = self.path.stat().st_size
             with self.path.open("rb") as file:
                 self._magic = file.read(6)

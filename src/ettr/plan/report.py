@@ -317,5 +317,5 @@ def _assumed(plan: PlannedRun) -> Iterator[str]:
         values = [f"{name} {limit(assumed.value)} {assumed.unit}".strip() for assumed, name in named if assumed.value]
         absent = [name for assumed, name in named if not assumed.value]
         lines = [f"Assumed: {', '.join(values)}."] if values else []
-        lines += [f"Assumed to be zero: {listed(absent)}."] if absent else []
+        lines += [f"Assumed zero: {listed(absent)}."] if absent else []
         yield f"{' '.join(lines)} See `details()` for ranges and sources, `ettr fields` for how to set each."

@@ -101,7 +101,7 @@ class Assumptions(Answer):
 
     @property
     def words(self) -> str:
-        """The range as part of a sentence, e.g. ``plausible range 86-93%; detection time matters most``."""
+        """The range as part of a sentence, e.g. ``plausible range 86-93%; largest uncertainty: detection time``."""
         if self.leading is None:
             return "no input is assumed"
         leading = self.leading.name.removeprefix("the ")
@@ -116,7 +116,7 @@ class Assumptions(Answer):
         redrawn = self.n_redrawn / (self.n_redrawn + self.n_draws)
         noted = f"; {pct(redrawn, 0)} of the draws broke a rule and were redrawn" if redrawn > _WORTH_SAYING else ""
         where = f" {self.label}" if self.label == ACROSS or rate_is_from_elsewhere(self.scenario) else ""
-        return f"plausible range {span_of_ettr(low, high)}{where}{condition}; {leading} matters most{noted}"
+        return f"plausible range {span_of_ettr(low, high)}{where}{condition}; largest uncertainty: {leading}{noted}"
 
     @property
     def short_words(self) -> str:
