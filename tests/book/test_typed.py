@@ -89,7 +89,7 @@ def test_the_grid_of_a_notebook_is_valid_for_its_chapter():
 
 
 def test_the_blocks_have_the_stated_number_of_points():
-    stated = [int(number) for number in re.search(r"are (\d+) x (\d+) x (\d+) points", SWEEPS).groups()]
+    stated = [int(number) for number in re.search(r"grid has (\d+) x (\d+) x (\d+) points", SWEEPS).groups()]
     grid = sweep.load(yaml.safe_load(GRIDS[2]), 1000)
     assert [len(block.rows) for block in grid.blocks] == stated
 
