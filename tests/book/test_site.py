@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import numpy as np
 import pytest
+from sphinx.search.en import SearchEnglish
 
+from ettr import Scenario
+from ettr.mitigation import catalogue
+from ettr.scenario.field_list import fields_of
 from ettr_book.publish import chapters
 
 pytestmark = pytest.mark.browser
@@ -122,6 +128,23 @@ def test_search_finds_a_word(site, open_page):
     targets = page.eval_on_selector_all("#search-results li a", "all => all.map(a => a.getAttribute('href'))")
     assert all((site / urlsplit(address).path).exists() for address in targets)
     assert (page.outside, page.said) == ([], [])
+
+
+def test_every_other_name_of_a_field_or_mitigation_is_in_the_index_of_the_search(site):
+    text = (site / "searchindex.js").read_text(encoding="utf-8")
+    index = json.loads(text[text.index("(") + 1 : text.rindex(")")])
+    pages = {
+        "book/reference/catalogue": [name for entry in catalogue() for name in (entry.title, *entry.aliases)],
+        "book/reference/data": [alias for field in fields_of(Scenario) for alias in field.meta.aliases],
+    }
+    english = SearchEnglish({})
+    for page, names in pages.items():
+        number = index["docnames"].index(page)
+        for word in {word.lower() for name in names for word in english.split(name)}:
+            stem = english.stem(word)
+            if english.word_filter(stem):
+                hits = [index[kind].get(term, []) for kind in ("terms", "titleterms") for term in (stem, word)]
+                assert number in np.hstack(hits), (page, word)
 
 
 def test_without_scripts_every_chart_is_a_picture(site, open_page):

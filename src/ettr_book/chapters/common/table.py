@@ -28,15 +28,16 @@ class CaptionedTable:
         self.frame, self.caption, self.digits = frame, caption, digits
 
     def _repr_html_(self) -> str:
-        head = "".join(f'<th scope="col">{html.escape(str(name))}</th>' for name in self.frame.columns)
-        rows = "".join(
-            "<tr>" + "".join(_cell(value, self.digits) for value in row) + "</tr>"
+        # cells end in a new line: the site's search removes the tags, and would join the words of two cells
+        head = "\n".join(f'<th scope="col">{html.escape(str(name))}</th>' for name in self.frame.columns)
+        rows = "\n".join(
+            "<tr>" + "\n".join(_cell(value, self.digits) for value in row) + "</tr>"
             for row in self.frame.itertuples(index=False, name=None)
         )
         return (
             f'<div class="book-table" role="region" aria-label="{html.escape(self.caption, quote=True)}" tabindex="0">'
-            f'<table class="dataframe"><caption>{html.escape(self.caption)}</caption>'
-            f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
+            f'<table class="dataframe"><caption>{html.escape(self.caption)}</caption>\n'
+            f"<thead><tr>{head}</tr></thead>\n<tbody>{rows}</tbody></table></div>"
         )
 
     def __repr__(self) -> str:
