@@ -13,7 +13,7 @@ from script.comparing import STATIC
 pytestmark = pytest.mark.browser
 
 SIZES = (4096, 65_536)
-HOLD = "Constant across sizes"
+HOLD = "When scaling, keep"
 PAGE = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>t</title></head><body>
 <main><article class="bd-article"><h1>t</h1><div data-ettr="calculator" hidden></div>
 <div data-ettr="scale" hidden><figure class="book-chart"></figure></div></article></main>
