@@ -89,7 +89,7 @@ def test_a_cell_shows_a_value_as_people_read_it(value, cell):
 
 def test_numbers_are_marked_as_numbers():
     html = table.CaptionedTable(pd.DataFrame({"x": [1.5], "y": ["a"]}), "c")._repr_html_()
-    assert '<td class="number">1.5</td><td>a</td>' in html
+    assert '<td class="number">1.5</td>' in html and "<td>a</td>" in html
     assert 'scope="col"' in html and 'role="region"' in html and 'tabindex="0"' in html
 
 
