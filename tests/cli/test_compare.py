@@ -117,6 +117,7 @@ def test_mitigations_are_listed(in_words, as_json):
 
 BAD = {
     "unknown": (["--only", "lemon-removl"], "unknown mitigation 'lemon-removl'; did you mean 'lemon-removal'?"),
+    "a word of one": (["--only", "lemon"], "unknown mitigation 'lemon'; did you mean 'lemon-removal'?"),
     "negative": (["--budget", "-1"], "--budget must be >= 0 USD and finite, got -1"),
     "measure": (["--by", "money"], "unknown measure 'money'"),
     "interval": (["--interval", "own"], "interval must be best or given, got 'own'"),

@@ -9,7 +9,7 @@ True
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 _MANY = 12
 """Longest list of valid names in a message."""
@@ -42,17 +42,21 @@ class UnknownName(InputError):
         All valid names.
     place : str
         Where the name was found, e.g. a file; appended in parentheses.
+    near : sequence of str
+        Valid names to offer, the best first, instead of those of similar spelling.
 
     Examples
     --------
     >>> print(UnknownName("preset", "llama3", ["llama3-405b", "rsc-1"]))
     unknown preset 'llama3'; did you mean 'llama3-405b'? Valid: llama3-405b, rsc-1
+    >>> print(UnknownName("unit", "mo", ["hour", "minute", "month"], near=["month"]))
+    unknown unit 'mo'; did you mean 'month'? Valid: hour, minute, month
     """
 
-    def __init__(self, kind: str, name: str, valid: Iterable[str], place: str = "") -> None:
+    def __init__(self, kind: str, name: str, valid: Iterable[str], place: str = "", near: Sequence[str] = ()) -> None:
         self.name = name
         self.valid = sorted(valid)
-        near = difflib.get_close_matches(str(name).lower(), self.valid, n=5, cutoff=0.4)
+        near = near or difflib.get_close_matches(str(name).lower(), self.valid, n=5, cutoff=0.4)
         hint = f"; did you mean {near[0]!r}?" if near else "."
         where = f" ({place})" if place else ""
         if near == self.valid:

@@ -104,8 +104,7 @@ class Catalogue:
         entry = self._by_name.get(str(name).strip().casefold())
         if entry is None:
             matches = self.search([str(name)])
-            valid = matches if 0 < len(matches) <= _FEW else self.ids
-            raise UnknownName("mitigation", str(name), valid)
+            raise UnknownName("mitigation", str(name), self.ids, near=matches if len(matches) <= _FEW else ())
         return entry
 
     @functools.cached_property
