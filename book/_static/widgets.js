@@ -912,7 +912,7 @@
       all = lines.length > 2 ? "all " + lines.length : lines.length > 1 ? "both" : "it",
       saved = number(about(last.totalH)) + " h per month",
       saving = hasPrice ? `, a net saving of ${usd(about(net))} in ${within}` : "",
-      each = lines.length > 1 ? " A row saves what the job would lose without it while the others are in place; rows do not add up." : "";
+      each = lines.length > 1 ? " Each row's saving assumes that the other rows are in place, so the savings do not add up." : "";
     return [
       element("p", { class: "ettr-head" }, "Recommended set"),
       element("ol", { class: "ettr-lines" }, ...lines),

@@ -297,7 +297,7 @@ class Recommendation(Answer):
         note = (
             ""
             if n == 1
-            else " A row saves what the job would lose without it while the others are in place; rows do not add up."
+            else " Each row's saving assumes that the other rows are in place, so the savings do not add up."
         )
         ettr = pct(self.ettr_with_all, 1 if self.ettr_with_all > 0.985 else 0)
         return f"With {steps}: ETTR {ettr}{without}{every}{net}.{note}"
