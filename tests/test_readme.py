@@ -34,7 +34,7 @@ def test_the_picture_is_the_chart():
 
 def test_the_description_of_the_picture_is_true(llama3):
     description = re.search(r"!\[(.*?)\]", README).group(1)
-    best = what_if.tables.scale(llama3)["lines"].query("interval == 'best'").sort_values("n_gpus")
+    best = what_if.tables.ALL["scale"](llama3)["lines"].query("interval == 'best'").sort_values("n_gpus")
     assert f"{best['ettr'].iloc[0]:.0%}" in description
     assert f"{best['ettr'].iloc[-1]:.0%}" in description
 

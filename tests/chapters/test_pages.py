@@ -21,7 +21,7 @@ from ettr.core.sentences import plain
 from ettr.core.validity import ValidityWarning
 from ettr_book import validation
 from ettr_book.chapters.checkpoint_interval import tables as interval_tables
-from ettr_book.chapters.what_if import tables as what_if
+from ettr_book.chapters.what_if.tables import ALL as WHAT_IF
 from ettr_book.publish import chapters
 
 PRESET = "llama3-405b"
@@ -210,16 +210,16 @@ REPEATED = ("ettr", "best-ettr", "mttf", "mtbf-larger", "lost-share", "unexplain
 """Numbers that several pages say."""
 CHARTED: dict[str, dict[str, Callable[[Scenario], Any]]] = {
     "best-ettr": {
-        "scale": lambda run: what_if.scale(run)["here"]["ettr"].iloc[0],
-        "interval": lambda run: what_if.checkpoint_interval(run)["lines"]["ettr"].max(),
+        "scale": lambda run: WHAT_IF["scale"](run)["here"]["ettr"].iloc[0],
+        "interval": lambda run: WHAT_IF["checkpoint_interval"](run)["lines"]["ettr"].max(),
         "parts": lambda run: productive(interval_tables.parts_by_interval(run)).max(),
     },
-    "best-interval": {"mark": lambda run: what_if.checkpoint_interval(run)["marks"]["interval_min"].iloc[0] / 60},
-    "flat": {"band": lambda run: what_if.checkpoint_interval(run)["band"].iloc[0] / 60},
-    "done-after": {"point": lambda run: 24 * what_if.finishing_date(run)["points"]["days"].iloc[0]},
-    "done-by-90": {"point": lambda run: 24 * what_if.finishing_date(run)["points"]["days"].iloc[1]},
-    "missing-without": {"curve": lambda run: 1 - what_if.spares(run)["lines"]["chance"].iloc[0]},
-    "rate": {"count": lambda run: what_if.failure_rates(run)["yours"]["rate"].iloc[0]},
+    "best-interval": {"mark": lambda run: WHAT_IF["checkpoint_interval"](run)["marks"]["interval_min"].iloc[0] / 60},
+    "flat": {"band": lambda run: WHAT_IF["checkpoint_interval"](run)["band"].iloc[0] / 60},
+    "done-after": {"point": lambda run: 24 * WHAT_IF["finishing_date"](run)["points"]["days"].iloc[0]},
+    "done-by-90": {"point": lambda run: 24 * WHAT_IF["finishing_date"](run)["points"]["days"].iloc[1]},
+    "missing-without": {"curve": lambda run: 1 - WHAT_IF["spares"](run)["lines"]["chance"].iloc[0]},
+    "rate": {"count": lambda run: WHAT_IF["failure_rates"](run)["yours"]["rate"].iloc[0]},
 }
 """Numbers that a chart shows as well; the script of the pages begins with those of the charts with inputs."""
 

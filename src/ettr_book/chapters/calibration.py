@@ -11,11 +11,11 @@ import altair as alt
 import pandas as pd
 
 from ettr.core.sentences import Finding
+from ettr.plots import builders
+from ettr.plots.columns import axis_title, tooltips
 from ettr.plots.encodings import rounded, with_marks
 from ettr.plots.theme import BLUE, ORANGE, finish, layered
 from ettr.scaling import calibration
-from ettr_book.chapters.common import builders
-from ettr_book.chapters.common.columns import axis_title, tooltips
 from ettr_book.chapters.common.table import CaptionedTable
 
 AIM_POINTS = 3.0

@@ -16,9 +16,9 @@ from ettr.core.results import TimeBudget
 from ettr.core.sentences import Finding, listed, say
 from ettr.core.units import S_PER_H
 from ettr.drill import DrillCalibration, Settings, Strike, band, replayed
+from ettr.plots import builders
+from ettr.plots.columns import axis_title, tooltips
 from ettr.plots.theme import GREEN, MODEL_COLOURS, PALE_GREY, PART_COLOURS, finish
-from ettr_book.chapters.common import builders
-from ettr_book.chapters.common.columns import axis_title, tooltips
 from ettr_book.chapters.common.table import CaptionedTable, heads, named
 
 NEAR_POINTS = 2.0

@@ -12,9 +12,9 @@ import altair as alt
 import pandas as pd
 
 from ettr.core.sentences import Finding, count, say, span_of_shares
+from ettr.plots import builders
+from ettr.plots.columns import tooltips
 from ettr.plots.theme import BLUE, BRICK, GOLD, GREEN, STEEL, VIOLET, finish
-from ettr_book.chapters.common import builders
-from ettr_book.chapters.common.columns import tooltips
 from ettr_book.chapters.common.table import CaptionedTable, heads, named
 from ettr_book.validation import VERDICTS
 

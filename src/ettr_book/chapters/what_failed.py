@@ -15,9 +15,9 @@ from scipy import stats
 from ettr.core.sentences import Finding, gpus, literal, pct, roughly, say
 from ettr.core.units import H_PER_DAY
 from ettr.failures import poisson_interval
+from ettr.plots import builders
+from ettr.plots.columns import tooltips
 from ettr.plots.theme import CATEGORY_COLOURS, finish
-from ettr_book.chapters.common import builders
-from ettr_book.chapters.common.columns import tooltips
 from ettr_book.chapters.common.exercises import Exercise, numbered_exercises
 from ettr_book.chapters.common.table import CaptionedTable, named
 

@@ -14,13 +14,13 @@ from ettr.core.results import PART_WORDS
 from ettr.core.sentences import about
 from ettr.core.units import H_PER_DAY, LAST_DIGITS, unit_of
 from ettr.plan import assumed_fields
+from ettr.plots.named import DEFAULTS
 from ettr.plots.theme import PART_COLOURS, cited
 from ettr.ranges.assumed import measured_words
 from ettr.ranges.inputs import Assumed, around, assumed_inputs, median_rate, rate_across_clusters
 from ettr.scenario import Scenario
 from ettr.scenario.fields import amount_of, is_written, meta_at
 from ettr.scenario.paths import INIT, N_GPUS, OBSERVED, PERSIST, SLOWDOWN, bounds_at, model_of
-from ettr_book.chapters.what_if.tables import DEFAULTS
 from ettr_book.validation import CALCULATORS
 
 DEFAULT = "llama3-405b"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ettr import evidence
+from ettr.plots.size import ettr_sources
 from ettr.scenario import Scenario
 from ettr_book.chapters import scale, what_if
 
@@ -19,10 +20,10 @@ def test_each_reported_share_names_its_bound_its_kind_and_its_size():
 
 
 def test_only_an_ettr_of_a_job_is_drawn_over_size():
-    drawn = what_if.tables.scale(Scenario.load("llama3-405b"))["published"]
+    drawn = what_if.tables.ALL["scale"](Scenario.load("llama3-405b"))["published"]
     assert drawn["run"].tolist() == ["Llama 3 405B", "MegaScale", "ByteRobust, dense", "Meta, 100,000 GPUs"]
     assert drawn["ettr"].tolist() == [0.9, 0.9, 0.97, 0.44]
-    assert what_if.tables.ettr_sources() == [
+    assert ettr_sources() == [
         "dubey2024",
         "jiang2024megascale",
         "wan2025byterobust",

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from ettr import plan
+from ettr.plots.size import VALUE, size_data
 from ettr_book.chapters import scale
-from ettr_book.chapters.what_if import tables as what_if_tables
 
 TARGET = 0.9
 
@@ -31,9 +31,9 @@ def test_the_sizes_have_two_ranges_and_the_published_run(llama3):
 
 @pytest.mark.parametrize("n_gpus", [16_384, 100_000])
 def test_the_chart_shows_the_range_and_the_published_value(llama3, n_gpus):
-    drawn = what_if_tables.scale(llama3.override({"cluster.n_gpus": n_gpus}))
+    drawn = size_data(llama3.override({"cluster.n_gpus": n_gpus}))
     (here,) = drawn["here"].itertuples()
     assert here.low < here.ettr < here.high
     assert drawn["lines"]["n_gpus"].max() > 131_072
-    values = drawn["published"][drawn["published"]["bound"] == what_if_tables.VALUE]
+    values = drawn["published"][drawn["published"]["bound"] == VALUE]
     assert values[["n_gpus", "ettr"]].to_numpy().tolist() == [[100_000, 0.44]]

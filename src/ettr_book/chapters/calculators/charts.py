@@ -8,11 +8,11 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
+from ettr.plots import builders
+from ettr.plots.columns import tooltips
 from ettr.plots.encodings import rounded
 from ettr.plots.theme import MAP_INK, PALE_GREY, SIGNED_COLOURS, finish
 from ettr_book.chapters.calculators.tables import CLASSES, NEAR
-from ettr_book.chapters.common import builders
-from ettr_book.chapters.common.columns import tooltips
 
 _SHADES = dict(zip(CLASSES, [*SIGNED_COLOURS, PALE_GREY], strict=True))
 _HEADER_CHARACTERS = 26

@@ -9,10 +9,10 @@ import altair as alt
 import pandas as pd
 
 from ettr.core.sentences import count
+from ettr.plots import builders
+from ettr.plots.columns import tooltips
 from ettr.plots.encodings import rounded
 from ettr.plots.theme import MODEL_COLOURS, NoChart
-from ettr_book.chapters.common import builders
-from ettr_book.chapters.common.columns import tooltips
 from ettr_book.chapters.common.mitigations import ranked, rows_of
 from ettr_book.chapters.common.table import CaptionedTable, heads, named
 

@@ -7,6 +7,8 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
+from ettr.plots import builders
+from ettr.plots.columns import tooltips
 from ettr.plots.encodings import but_size, rounded
 from ettr.plots.theme import (
     BLUE,
@@ -17,8 +19,6 @@ from ettr.plots.theme import (
     finish,
     layered,
 )
-from ettr_book.chapters.common import builders
-from ettr_book.chapters.common.columns import tooltips
 
 _RULES = {
     "Young": (BLUE, [1, 0]),

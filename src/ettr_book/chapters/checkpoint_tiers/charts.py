@@ -7,6 +7,8 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
+from ettr.plots import builders
+from ettr.plots.columns import tooltips
 from ettr.plots.encodings import with_marks
 from ettr.plots.theme import (
     BLUE,
@@ -16,8 +18,6 @@ from ettr.plots.theme import (
     finish,
     touchable,
 )
-from ettr_book.chapters.common import builders
-from ettr_book.chapters.common.columns import tooltips
 
 _SIZES = (BLUE, ORANGE)
 

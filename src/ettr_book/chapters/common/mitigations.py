@@ -10,11 +10,11 @@ import pandas as pd
 
 from ettr.core.sentences import about, number, usd
 from ettr.mitigation import ASSUMED, PARTLY, PUBLISHED
+from ettr.plots import builders
 from ettr.plots.encodings import rounded, with_marks
 from ettr.plots.theme import BLUE, GREEN, ORANGE, RUST, finish, layered
 from ettr.scenario import Scenario
 from ettr.scenario.fields import amount_of
-from ettr_book.chapters.common import builders
 
 EFFECTS = {PUBLISHED: GREEN, PARTLY: BLUE, ASSUMED: RUST}
 """Colours by how much of an effect's size is published."""
@@ -44,7 +44,7 @@ def bars(
     colour : altair channel or value
         Of the bars.
     tips : list
-        As from :func:`~ettr_book.chapters.common.columns.tooltips`.
+        As from :func:`~ettr.plots.columns.tooltips`.
     y : axis, optional
         Of the rows' names, if those are not mitigations.
     tick : str

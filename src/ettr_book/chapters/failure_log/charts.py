@@ -9,9 +9,9 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
+from ettr.plots import builders
+from ettr.plots.columns import Column, tooltips
 from ettr.plots.theme import MODEL_COLOURS, NoChart, finish
-from ettr_book.chapters.common import builders
-from ettr_book.chapters.common.columns import Column, tooltips
 
 _OBSERVED, _MODEL, _THIRD = MODEL_COLOURS["exact"], MODEL_COLOURS["first_order"], MODEL_COLOURS["rsc"]
 _RATED = ("n_events", "rate", "low", "high")

@@ -8,9 +8,9 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
+from ettr.plots import builders
+from ettr.plots.columns import tooltips
 from ettr.plots.theme import BLUE, BRICK, STEEL, VIOLET, finish
-from ettr_book.chapters.common import builders
-from ettr_book.chapters.common.columns import tooltips
 from ettr_book.chapters.failure_rates.tables import THIS_SCENARIO
 
 _LINES = {"RSC-1": (BRICK, [1, 0]), "RSC-2": (BLUE, [6, 3]), THIS_SCENARIO: (VIOLET, [2, 3])}

@@ -7,10 +7,10 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
+from ettr.plots import builders
+from ettr.plots.columns import Column, tooltips
 from ettr.plots.encodings import rounded, with_marks
 from ettr.plots.theme import MODEL_COLOURS, ORANGE, PART_COLOURS, finish
-from ettr_book.chapters.common import builders
-from ettr_book.chapters.common.columns import Column, tooltips
 from ettr_book.chapters.finishing_date.tables import COUNTED_RATE, KNOWN_RATE
 from ettr_book.chapters.scale.tables import DIARY_SOURCES
 

@@ -7,6 +7,8 @@ from typing import Any, Literal
 import altair as alt
 import pandas as pd
 
+from ettr.plots import builders
+from ettr.plots.columns import Column, tooltips
 from ettr.plots.encodings import but_size, rounded, with_marks
 from ettr.plots.theme import (
     AZURE,
@@ -23,8 +25,6 @@ from ettr.plots.theme import (
     layered,
     touchable,
 )
-from ettr_book.chapters.common import builders
-from ettr_book.chapters.common.columns import Column, tooltips
 
 _LINES = {
     "linear": (GREY, [2, 3]),

@@ -7,10 +7,10 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
+from ettr.plots import builders
+from ettr.plots.columns import Column, tooltips
 from ettr.plots.encodings import rounded
 from ettr.plots.theme import GREY, PALE_GREY, PART_COLOURS, NoChart
-from ettr_book.chapters.common import builders
-from ettr_book.chapters.common.columns import Column, tooltips
 from ettr_book.chapters.common.mitigations import DARK_INK, LIGHT_INK, bars, of_effects, ranked, rows_of
 from ettr_book.chapters.one_by_one.tables import NO_FIT, NO_PROGRESS, PAYS
 

@@ -8,10 +8,10 @@ import altair as alt
 import pandas as pd
 
 from ettr.core.sentences import capital, count
+from ettr.plots import builders
+from ettr.plots.columns import Column, column, tooltips
 from ettr.plots.encodings import rounded
 from ettr.plots.theme import BLUE, ORANGE, PART_COLOURS, NoChart
-from ettr_book.chapters.common import builders
-from ettr_book.chapters.common.columns import Column, column, tooltips
 from ettr_book.chapters.common.mitigations import bars, hours, net_saving, of_effects, ranked
 from ettr_book.chapters.portfolio.tables import AFTER, BEFORE
 

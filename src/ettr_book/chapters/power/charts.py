@@ -9,6 +9,8 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
+from ettr.plots import builders
+from ettr.plots.columns import tooltips
 from ettr.plots.encodings import rounded
 from ettr.plots.theme import (
     BLUE,
@@ -23,8 +25,6 @@ from ettr.plots.theme import (
     layered,
     touchable,
 )
-from ettr_book.chapters.common import builders
-from ettr_book.chapters.common.columns import tooltips
 from ettr_book.chapters.common.table import CaptionedTable, heads, named
 
 _AT_GRID = "Power at the grid [MW]"

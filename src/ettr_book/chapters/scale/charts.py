@@ -8,10 +8,10 @@ import altair as alt
 import pandas as pd
 
 from ettr.core.sentences import gpus, limit
+from ettr.plots import builders
+from ettr.plots.columns import tooltips
 from ettr.plots.encodings import rounded
 from ettr.plots.theme import BRICK, GREEN, MODEL_COLOURS, PALE_GREY, finish, layered
-from ettr_book.chapters.common import builders
-from ettr_book.chapters.common.columns import tooltips
 from ettr_book.chapters.common.table import CaptionedTable, named
 from ettr_book.chapters.scale.tables import DIARY_SOURCES
 

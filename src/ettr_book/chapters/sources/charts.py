@@ -7,9 +7,9 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
+from ettr.plots import builders
+from ettr.plots.columns import tooltips
 from ettr.plots.theme import BLUE, BRICK, GREEN, PALE_GREY, STEEL, VIOLET, finish
-from ettr_book.chapters.common import builders
-from ettr_book.chapters.common.columns import tooltips
 from ettr_book.chapters.common.table import CaptionedTable, heads, named, significant
 
 _VERDICTS = {

@@ -7,6 +7,8 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
+from ettr.plots import builders
+from ettr.plots.columns import Column, axis_title, tooltips
 from ettr.plots.encodings import rounded, with_marks
 from ettr.plots.theme import (
     BLUE,
@@ -17,8 +19,6 @@ from ettr.plots.theme import (
     layered,
     touchable,
 )
-from ettr_book.chapters.common import builders
-from ettr_book.chapters.common.columns import Column, axis_title, tooltips
 
 _POOLS = {
     "nodes fail one by one": (MODEL_COLOURS["simulated"], "circle"),

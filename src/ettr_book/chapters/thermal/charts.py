@@ -7,10 +7,10 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
+from ettr.plots import builders
+from ettr.plots.columns import tooltips
 from ettr.plots.encodings import rounded
 from ettr.plots.theme import BLUE, BRICK, GREEN, GREY, ORANGE, TEAL, VIOLET, finish, layered
-from ettr_book.chapters.common import builders
-from ettr_book.chapters.common.columns import tooltips
 
 _TEMPERATURES = {
     "outdoors": (BLUE, [1, 0]),

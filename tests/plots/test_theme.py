@@ -159,7 +159,7 @@ def test_a_touchable_line_answers_by_its_points():
 
 def test_dark_pages_brighten_colours_of_the_theme_until_they_can_be_seen():
     """The script of the charts names the colours again, as it cannot ask for them."""
-    script = (Path(__file__).parents[3] / "book" / "_static" / "charts.js").read_text(encoding="utf-8")
+    script = (Path(__file__).parents[2] / "book" / "_static" / "charts.js").read_text(encoding="utf-8")
     (pairs,) = re.findall(r"const BRIGHTER = \{(.*?)\};", script, re.DOTALL)
     brighter = dict(re.findall(r'"(#\w{6})": "(#\w{6})"', pairs))
     named = set(theme.PART_COLOURS.values()) | {value for value in vars(theme).values() if isinstance(value, str)}

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import altair as alt
 import pandas as pd
 
+from ettr.plots.columns import axis_title, column
 from ettr.plots.encodings import rounded
 from ettr.plots.theme import (
     LINE_DASHES,
@@ -19,7 +20,6 @@ from ettr.plots.theme import (
     SERIES_COLOURS,
     touchable,
 )
-from ettr_book.chapters.common.columns import axis_title, column
 
 _Look = TypeVar("_Look")
 Looks = Mapping[str, tuple[str, list[int]]]
@@ -87,7 +87,7 @@ def lines(
         All possible names in order, whose position gives colour and dash, or a mapping to them. Names without a point
         are left out.
     tips : list
-        As from :func:`~ettr_book.chapters.common.columns.tooltips`.
+        As from :func:`~ettr.plots.columns.tooltips`.
     title : str, optional
         Of the legend.
     **mark
@@ -141,7 +141,7 @@ def shapes(
     size : int or Undefined
         Of a point. [px²]
     tips : list
-        As from :func:`~ettr_book.chapters.common.columns.tooltips`.
+        As from :func:`~ettr.plots.columns.tooltips`.
     title : str, optional
         Of the legend.
     **mark
@@ -207,7 +207,7 @@ def stacked(
     shades : mapping
         Colour of each part; parts that do not occur are left out.
     tips : list
-        As from :func:`~ettr_book.chapters.common.columns.tooltips`.
+        As from :func:`~ettr.plots.columns.tooltips`.
     """
     drawn = present(shades, frame[by])
     areas = rounded(frame.assign(order=frame[by].map(list(drawn).index)), 4)

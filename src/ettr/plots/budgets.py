@@ -1,4 +1,4 @@
-"""Charts of the time budget, over interval and size."""
+"""Time budget: where the wall-clock time of a run goes."""
 
 from __future__ import annotations
 
@@ -7,24 +7,26 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
+from ettr.core.results import TimeBudget
+from ettr.plots import builders
+from ettr.plots.columns import axis_title, tooltips
 from ettr.plots.encodings import but_size
 from ettr.plots.theme import PART_COLOURS, finish
-from ettr_book.chapters.common import builders
-from ettr_book.chapters.common.columns import axis_title, tooltips
 
 
-def time_budget(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
+def time_budget(hours: TimeBudget, *, title: str, subtitle: str = "") -> Any:
     """Draw the lost time, one bar per part.
 
     Parameters
     ----------
-    frame : DataFrame
-        As from :meth:`ettr.TimeBudget.to_frame`: ``part``, ``hours`` [h], ``share``.
+    hours : TimeBudget
+        As from :func:`ettr.budget.exact`, or the ``budget`` of a simulation.
     title : str
         Finding of the chart.
     subtitle : str
-        The scenario.
+        Whose numbers these are.
     """
+    frame = hours.to_frame()
     lost = frame[(frame["part"] != "productive") & (frame["share"] > 0)]
     shares = ", ".join(f"{row.part} {row.share:.1%}" for row in frame.itertuples() if row.share > 0)
     across = alt.X(
@@ -44,7 +46,7 @@ def time_budget(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     )
 
 
-def parts(frame: pd.DataFrame, axis: str, title: str, subtitle: str = "") -> Any:
+def time_budget_over(frame: pd.DataFrame, axis: str, *, title: str, subtitle: str = "") -> Any:
     """Draw the lost shares of wall-clock time, stacked, over an interval or a size.
 
     Parameters

@@ -6,8 +6,7 @@ import pandas as pd
 import pytest
 
 from ettr.core.errors import InputError
-from ettr.plots import theme
-from ettr_book.chapters.common import builders, columns
+from ettr.plots import builders, columns, theme
 
 
 def test_axis_and_tooltip_of_a_column_come_from_one_place():
