@@ -170,16 +170,86 @@ def test_a_page_has_the_current_text_with_the_outputs_of_the_run(tmp_path):
     assert merged.cells[2].outputs[0].text == "7\n"
 
 
-def test_the_answer_stands_below_the_title():
-    cells = [v4.new_markdown_cell("# Q?"), v4.new_code_cell("n = 3"), v4.new_code_cell("answer()")]
-    cells[2].metadata["tags"] = ["answer", "remove-input"]
-    page = pages.page(v4.new_notebook(cells=cells), "book/a.ipynb")
-    assert [cell.source for cell in page.cells] == ["# Q?", "answer()", "n = 3"]
+def notebook_of(*cells: tuple[str, str, list[str]]) -> nbformat.NotebookNode:
+    """A notebook from kind, source and tags of each cell; code cells have an output."""
+    made = []
+    for number, (kind, source, tags) in enumerate(cells):
+        new = v4.new_markdown_cell if kind == "text" else v4.new_code_cell
+        made.append(new(source, id=f"cell-{number}", metadata={"tags": tags}))
+        if kind == "code" and "parameters" not in tags:
+            made[-1].outputs = [v4.new_output("stream", text="7\n")]
+    return v4.new_notebook(cells=made)
+
+
+def sources(document: nbformat.NotebookNode) -> list[str]:
+    return [cell.source for cell in document.cells]
+
+
+def test_the_answer_comes_second_and_the_parameters_last():
+    page = pages.page(
+        notebook_of(
+            ("text", "# Q?", []),
+            ("code", "scenario = 'rsc-1'\nn_gpus = 8  # GPUs", ["parameters"]),
+            ("code", "answer()", ["answer", "remove-input"]),
+            ("text", "## Sources", []),
+        ),
+        "book/a.ipynb",
+    )
+    title, answer, last, reproduce, parameters = sources(page)
+    assert (title, answer, last) == ("# Q?", "answer()", "## Sources")
+    assert reproduce.startswith("## Reproduce this page\n")
+    assert "\npapermill book/a.ipynb out.ipynb -p n_gpus 8\n" in reproduce
+    assert "`ettr sweep book/a.ipynb --grid grid.yml --out sweep`" in reproduce
+    assert parameters.startswith("scenario") and "hide-input" in page.cells[-1].metadata.tags
+
+
+def test_a_page_without_parameters_has_no_command():
+    cells = [("text", "# Q?", []), ("code", "", ["parameters"]), ("code", "answer()", ["answer"])]
+    assert sources(pages.page(notebook_of(*cells), "book/a.ipynb")) == ["# Q?", "answer()"]
+
+
+def test_a_solution_is_folded_on_the_page():
+    page = pages.page(notebook_of(("text", "# Q?", []), ("code", "8 / 3", ["solution"])), "book/a.ipynb")
+    assert page.cells[1].metadata.tags == ["solution", "hide-cell"]
+    assert page.cells[1].metadata.mystnb == {
+        "code_prompt_show": "Solution",
+        "code_prompt_hide": "Hide the solution",
+    }
+
+
+def test_commentary_on_the_published_run_is_left_out_with_its_headings():
+    document = notebook_of(
+        ("text", "# Q?\n\nWhy?", []),
+        ("code", "answer()", ["answer"]),
+        ("text", "## Chart\n\n### In the run", []),
+        ("text", "It failed often.", ["study"]),
+        ("code", "record()", ["remove-cell"]),
+        ("text", "## Its own heading\n\nIt failed.", ["study"]),
+        ("text", "## Kept", []),
+        ("text", "Of the run.", ["study"]),
+        ("code", "chart()", []),
+        ("text", "## Limits\n\nNone.\n\n## Empty", []),
+        ("code", "the_run()", ["study"]),
+    )
+    assert sources(pages.without_study(document, "A*B")) == [
+        "# Q?\n\nWhy?",
+        "Commentary on the published runs is left out: this copy was computed for A\\*B.",
+        "answer()",
+        "record()",
+        "## Kept",
+        "chart()",
+        "## Limits\n\nNone.",
+    ]
+
+
+def test_a_page_without_commentary_says_nothing_about_it():
+    document = notebook_of(("text", "# Q?", []), ("text", "## Empty", []))
+    assert sources(pages.without_study(document, "A")) == ["# Q?", "## Empty"]
 
 
 def refused_page(stopped: str) -> list[str]:
     """A page with an answer and a claim, refused at a cell."""
-    cells = [v4.new_markdown_cell(text) for text in ("# What?", "## Claim", "## Limits", "## Next")]
+    cells = [v4.new_markdown_cell(text) for text in ("# What?", "## Claim", "## Limits", "## Sources")]
     for number, (name, tags) in enumerate({"parameters": ["parameters"], "answer": ["answer"], "chart": []}.items(), 1):
         cells.insert(number, v4.new_code_cell(f"{name} = 1", metadata={"tags": tags}, id=name))
     cells[3], cells[4] = cells[4], cells[3]
@@ -189,7 +259,7 @@ def refused_page(stopped: str) -> list[str]:
 
 def test_a_run_without_an_answer_keeps_the_question_and_the_reason():
     question, why, *rest = refused_page("answer")
-    assert (question, rest) == ("# What?", ["parameters = 1", "## Limits", "## Next"])
+    assert (question, rest) == ("# What?", ["parameters = 1", "## Limits", "## Sources"])
     assert why.startswith(r"**This page has no answer for this run: x\_y must be \> 0 \*h\*.**")
     assert why.endswith("Read {doc}`/b`.")
 
@@ -198,7 +268,7 @@ def test_a_page_that_has_its_answer_keeps_all_that_was_computed():
     *before, why, limits, last = refused_page("chart")
     assert before == ["# What?", "parameters = 1", "answer = 1", "## Claim"]
     assert why.startswith("**From here on this page has no answer for this run: ")
-    assert (limits, last) == ("## Limits", "## Next")
+    assert (limits, last) == ("## Limits", "## Sources")
 
 
 def test_only_a_refusal_of_a_scenario_that_someone_gave_is_no_fault(own_book):
@@ -382,7 +452,7 @@ def test_a_scenario_in_any_folder_has_a_book_in_any_other_that_says_what_has_no_
     )
     write_index(own_book, "from ettr import Scenario", "print('speed', Scenario.load(scenario).speed)")
     refused = "from ettr.core.errors import NotModelled\nraise NotModelled('no term for *spares* (spares.n_nodes)')"
-    write_first(own_book, refused, text="## Next\n\nNothing.")
+    write_first(own_book, refused, text="## Sources\n\nNothing.")
     assert publish.build(own_book, out, scenario=mine, progress=False) == out / "book/index.html"
     built = html_of(out)
     assert f"speed {Scenario.load(mine).speed}" in built["book/index.html"]

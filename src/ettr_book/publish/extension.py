@@ -48,20 +48,20 @@ def prepare(app: Any) -> None:
     """Make the scripts and update the executed copy of each chapter before any page is written."""
     root = Path(app.srcdir)
     try:
+        parameters = app.config.ettr_parameters
+        named = parameters.get("scenario", page_data.DEFAULT)
+        scenario = Scenario.load(named)
         if app.builder.format == "html":
-            app.config.html_static_path.append(str(_scripts(root)))
-            parameters = app.config.ettr_parameters
-            named = parameters.get("scenario", page_data.DEFAULT)
-            folder = root / _ASSETS / chapters.key(parameters)
-            data = page_data.write(folder, Scenario.load(named), Path(named).name)
-            app.config.html_static_path.append(str(data))
-        states = chapters.execute(root, app.config.ettr_parameters, progress=_say)
+            data = page_data.write(root / _ASSETS / chapters.key(parameters), scenario, Path(named).name)
+            app.config.html_static_path += [str(_scripts(root)), str(data)]
+        states = chapters.execute(root, parameters, progress=_say)
     except EttrError as error:
         raise SystemExit(f"The book was not built: {error}") from error
     failed = [chapter for chapter in states if not chapter.is_good]
     if failed:
         # Jupyter Book prints a traceback for an exception, and only a message for an exit.
         raise SystemExit("The book was not built: " + "; ".join(chapter.error for chapter in failed))
+    app.ettr_label = scenario.title
     app.ettr_chapters = {chapter.docname: chapter for chapter in states}
 
 
@@ -200,13 +200,12 @@ def finish(app: Any, exception: Exception | None) -> None:
 
 def _merged(app: Any, chapter: chapters.Chapter) -> Any:
     root = Path(app.srcdir)
-    original = notebook.read(chapters.source(root, chapter.docname))
+    executed = notebook.read(chapter.path)
+    merged = pages.with_outputs(notebook.read(chapters.source(root, chapter.docname)), executed, root)
     if chapter.state == "unanswered":
-        executed = notebook.read(chapter.path)
         stopped = executed.metadata[notebook.RECORD]["stopped"]["id"]
-        merged = pages.with_outputs(original, executed, root)
-        return pages.unanswered(merged, chapter.why, stopped, _elsewhere(app, chapter.docname))
-    return pages.with_outputs(original, notebook.read(chapter.path), root)
+        merged = pages.unanswered(merged, chapter.why, stopped, _elsewhere(app, chapter.docname))
+    return pages.without_study(merged, app.ettr_label) if app.config.ettr_parameters else merged
 
 
 def _say(done: int, total: int, chapter: chapters.Chapter) -> None:

@@ -13,11 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from ettr import notebook
-from ettr.core.sentences import TITLE, literal
+from ettr.core.sentences import TITLE, listed, literal
 
 ANSWER = "answer"  # tag of the cell whose output follows the title
 ANSWERS = "<!-- answers -->"  # line of the first page that is replaced by the answers of all chapters
 PARAMETERS = "parameters"
+STUDY = "study"  # tag of commentary on the published run, which a book for another run leaves out
+SOLUTION = "solution"  # tag of a cell that a page folds
+_HEADING = re.compile(r"(#+) [^\n]*\Z")
+_NO_HEADING = 7  # more than the levels of Markdown
 
 
 def with_outputs(source: Any, executed: Any, root: Path) -> Any:
@@ -44,8 +48,7 @@ def with_outputs(source: Any, executed: Any, root: Path) -> Any:
 def page(merged: Any, path: str) -> Any:
     """Return the notebook in the form that a page needs.
 
-    The answer follows the title. The parameters follow as a line of text with the command to change them, before their
-    folded cell.
+    The answer follows the title, solutions are folded, and the parameters come last, with the command to change them.
 
     Parameters
     ----------
@@ -56,12 +59,65 @@ def page(merged: Any, path: str) -> Any:
     """
     result = copy.deepcopy(merged)
     answers = [cell for cell in result.cells if ANSWER in _tags(cell)]
-    rest = [cell for cell in result.cells if ANSWER not in _tags(cell)]
+    parameters = [cell for cell in result.cells if PARAMETERS in _tags(cell)]
+    rest = [cell for cell in result.cells if not {ANSWER, PARAMETERS} & {*_tags(cell)}]
+    for cell in rest:
+        if SOLUTION in _tags(cell):
+            _fold(cell, "hide-cell", "Solution", "Hide the solution")
     first = next((i for i, cell in enumerate(rest) if cell.cell_type == "markdown"), -1)
-    result.cells = [*_keywords(merged), *rest[: first + 1], *answers]
-    for cell in rest[first + 1 :]:
-        result.cells += [*_parameters(cell, path), cell] if PARAMETERS in _tags(cell) else [cell]
+    last = [end for cell in parameters for end in _reproduction(cell, path)]
+    result.cells = [*_keywords(merged), *rest[: first + 1], *answers, *rest[first + 1 :], *last]
     return result
+
+
+def without_study(merged: Any, label: str) -> Any:
+    """Return the notebook without commentary on the published run, and with a sentence that says so if it had any.
+
+    Headings that this leaves without content go as well.
+
+    Parameters
+    ----------
+    merged : notebook
+        As from :func:`with_outputs`.
+    label : str
+        Title of the scenario of the book.
+    """
+    if not any(STUDY in _tags(cell) for cell in merged.cells):
+        return merged
+    kept: list[Any] = []
+    level, is_emptied = 0, False  # level of the heading that follows, and whether commentary stood before it
+    for cell in reversed(merged.cells):
+        if STUDY in _tags(cell):
+            is_emptied = True
+            continue
+        if _is_shown(cell):
+            if is_emptied and cell.cell_type == "markdown":
+                cell.source = _without_empty_headings(cell.source, level)
+                if not cell.source:
+                    continue
+            is_emptied, level = False, _first_level(cell)
+        kept.append(cell)
+    text = f"Commentary on the published runs is left out: this copy was computed for {literal(label)}."
+    merged.cells = [kept[-1], _markdown(text, "without-study"), *kept[-2::-1]]
+    return merged
+
+
+def _is_shown(cell: Any) -> bool:
+    tags = {*_tags(cell)}
+    return not (tags & {"remove-cell", PARAMETERS} or ("remove-input" in tags and not cell.get("outputs")))
+
+
+def _without_empty_headings(text: str, next_level: int) -> str:
+    """Return a text without the headings at its end that have no content before the next one of their level."""
+    while (heading := _HEADING.search(text)) and len(heading[1]) >= next_level:
+        text = text[: heading.start()].rstrip()
+    return text
+
+
+def _first_level(cell: Any) -> int:
+    """Return the level of the heading with which a cell begins."""
+    heading = re.match(r"(#+) ", cell.source) if cell.cell_type == "markdown" else None
+    return len(heading[1]) if heading else _NO_HEADING
 
 
 @dataclass(frozen=True)
@@ -109,32 +165,41 @@ def _keywords(merged: Any) -> list[Any]:
     return [_markdown(text, "keywords")] if words else []
 
 
-def _parameters(cell: Any, path: str) -> list[Any]:
-    """Return the parameters as a line of text with the command that changes them; the cell gets folded."""
+def _reproduction(cell: Any, path: str) -> list[Any]:
+    """Return the section on the parameters: their values, the commands that change them, and their folded cell."""
     values = dict(notebook.assigned(cell.source))
     if not values:
         return []
-    cell.metadata["tags"] = [*_tags(cell), "hide-input"]
-    cell.metadata["mystnb"] = {
-        "code_prompt_show": "Show what the parameters mean",
-        "code_prompt_hide": "Hide the parameters",
-    }
-    named = ", ".join(f"{name} {_code(value)}" for name, value in values.items())
+    _fold(cell, "hide-input", "Show what the parameters mean", "Hide the parameters")
+    named = listed([f"{name} {_code(value)}" for name, value in values.items()])
     last, value = [*values.items()][-1]
     text_value = str(ast.literal_eval(value)) if value.startswith(("'", '"')) else value
-    command = f"papermill {path.rpartition('/')[2]} out.ipynb -p {last} {shlex.quote(text_value)}"
+    command = f"papermill {shlex.quote(path)} out.ipynb -p {last} {shlex.quote(text_value)}"
+    fence = _fence(command, 3)
     text = (
-        f"Computed for {named}. For other values download the notebook of this page and run {_code(command)}; for a "
-        f"grid of values run `ettr sweep {path}`."
+        f"Computed for {named}. In a copy of the repository, with other values:\n\n"
+        f"{fence}text\n{command}\n{fence}\n\n"
+        f"For a grid of values: `ettr sweep {path} --grid grid.yml --out sweep`."
     )
-    return [_markdown(f":::{{div}} parameters\n{text}\n:::", "parameters-as-text")]
+    return [_markdown(f"## Reproduce this page\n\n:::{{div}} parameters\n{text}\n:::", "reproduce"), cell]
+
+
+def _fold(cell: Any, tag: str, show: str, hide: str) -> None:
+    """Fold a cell, or a part of it, behind a prompt."""
+    cell.metadata["tags"] = [*_tags(cell), tag]
+    cell.metadata["mystnb"] = {"code_prompt_show": show, "code_prompt_hide": hide}
 
 
 def _code(text: str) -> str:
     """Return text as Markdown code, also where it contains backticks."""
-    fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
+    fence = _fence(text)
     space = " " * (len(fence) > 1)
     return f"{fence}{space}{text}{space}{fence}"
+
+
+def _fence(text: str, least: int = 1) -> str:
+    """Return more backticks than the text has in a row."""
+    return "`" * max(least, 1 + max(map(len, re.findall("`+", text)), default=0))
 
 
 def _markdown(text: str, name: str) -> Any:
@@ -143,7 +208,7 @@ def _markdown(text: str, name: str) -> Any:
     return v4.new_markdown_cell(text, id=name)  # type: ignore[no-untyped-call]
 
 
-_KEPT = ("# ", "## Limits", "## Sources", "## Next")
+_KEPT = ("# ", "## Limits", "## Sources")
 
 
 def unanswered(merged: Any, why: str, stopped: str = "", elsewhere: str = "") -> Any:
