@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -76,6 +77,18 @@ def followed(scenario: Scenario) -> Scenario:
         return simpler.scenario
     title = f"{scenario.title}, without {listed(list(simpler.left_out))}"
     return simpler.scenario.override({"title": title[:LONGEST_TEXT]})
+
+
+def with_failures(run: Scenario) -> None:
+    """Refuse a run without failures, about which the rest of a page has nothing to say.
+
+    Raises
+    ------
+    NotModelled
+        If the run never fails.
+    """
+    if math.isinf(run.job_mttf_h):
+        raise NotModelled("the run has no failures")
 
 
 def in_hours(run: Scenario) -> Scenario:
