@@ -8,13 +8,14 @@ import altair as alt
 import pandas as pd
 
 from ettr.core.results import TimeBudget
+from ettr.core.sentences import say
 from ettr.plots import builders
 from ettr.plots.columns import axis_title, tooltips
 from ettr.plots.encodings import but_size
 from ettr.plots.theme import PART_COLOURS, finish
 
 
-def time_budget(hours: TimeBudget, *, title: str, subtitle: str = "") -> Any:
+def time_budget(hours: TimeBudget, *, title: str = "", subtitle: str = "") -> Any:
     """Draw the lost time, one bar per part.
 
     Parameters
@@ -22,10 +23,18 @@ def time_budget(hours: TimeBudget, *, title: str, subtitle: str = "") -> Any:
     hours : TimeBudget
         As from :func:`ettr.budget.exact`, or the ``budget`` of a simulation.
     title : str
-        Finding of the chart.
+        Finding of the chart; by default the share of the time that is lost.
     subtitle : str
         Whose numbers these are.
+
+    Examples
+    --------
+    >>> import ettr
+    >>> run = ettr.Scenario.load("llama3-405b")
+    >>> time_budget(ettr.budget.exact(run), subtitle=run.title).title.text
+    '9.1% of the time is lost'
     """
+    title = title or say("{lost:share} of the time is lost", lost=1 - hours.ettr)
     frame = hours.to_frame()
     lost = frame[(frame["part"] != "productive") & (frame["share"] > 0)]
     shares = ", ".join(f"{row.part} {row.share:.1%}" for row in frame.itertuples() if row.share > 0)
