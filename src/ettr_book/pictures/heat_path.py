@@ -3,84 +3,88 @@
 from __future__ import annotations
 
 from ettr.plots.theme import PART_COLOURS
-from ettr_book.pictures.drawing import NARROW, WIDE, Drawing, Picture, Point
+from ettr_book.pictures.drawing import NARROW, WIDE, Area, Drawing, Picture, Point
 
-_PUBLISHED, _FITTED, _ASSUMED = "", "7 4", "2 4"
-_KEY = (
-    (_PUBLISHED, "calculated from published values"),
-    (_FITTED, "assumed, but your telemetry can measure it"),
-    (_ASSUMED, "assumed: nobody has measured it"),
-)
-_COLOURS = {
-    "Clock of the hottest GPU": PART_COLOURS["slowdown"],
-    "Speed of the job": PART_COLOURS["slowdown"],
-    "Failure rate": PART_COLOURS["rework"],
-    "ETTR": PART_COLOURS["productive"],
-    "Effective throughput": PART_COLOURS["productive"],
+_DIE, _RESULT = "Die temperature", "Effective throughput"
+_BOXES: dict[str, tuple[str, str, tuple[Area, Area]]] = {
+    # detail, part of the time budget, and centre with size in the wide and in the narrow drawing
+    "Weather": ("", "", ((54, 76, 100, 44), (84, 26, 130, 44))),
+    "Load": ("", "", ((54, 196, 100, 44), (266, 26, 130, 44))),
+    "Air or water to the GPU": ("", "", ((204, 76, 112, 56), (84, 120, 130, 48))),
+    "Power of the GPU": ("", "", ((204, 196, 112, 56), (266, 120, 130, 48))),
+    _DIE: ("", "", ((358, 136, 112, 72), (175, 220, 150, 48))),
+    "Clock of the hottest GPU": ("leakage, throttling", "slowdown", ((512, 46, 114, 80), (84, 332, 130, 80))),
+    "Failure rate": ("", "rework", ((512, 226, 114, 56), (266, 332, 130, 80))),
+    "Speed of the job": ("", "slowdown", ((649, 46, 96, 56), (84, 430, 130, 44))),
+    "ETTR": ("", "productive", ((649, 226, 96, 56), (266, 430, 130, 44))),
+    _RESULT: ("", "productive", ((649, 136, 96, 50), (175, 522, 150, 44))),
 }
-_BOXES = {  # centre and size in the wide drawing, then in the narrow one
-    "Weather": ((56, 62, 104, 44), (84, 26, 120, 44)),
-    "Air or water to the GPU": ((212, 62, 112, 62), (84, 122, 120, 48)),
-    "Load": ((56, 178, 104, 44), (266, 26, 120, 44)),
-    "Power of the GPU": ((212, 178, 112, 62), (266, 122, 120, 48)),
-    "Die temperature": ((366, 120, 112, 62), (175, 222, 130, 48)),
-    "Clock of the hottest GPU": ((500, 36, 112, 62), (84, 322, 130, 48)),
-    "Speed of the job": ((638, 36, 104, 62), (84, 418, 130, 48)),
-    "Failure rate": ((500, 204, 112, 62), (266, 322, 130, 48)),
-    "ETTR": ((638, 204, 104, 62), (266, 418, 130, 48)),
-    "Effective throughput": ((638, 120, 104, 50), (175, 512, 150, 40)),
-}
+_KNOWN, _FITTED, _ASSUMED = "", "7 4", "2 4"
+"""Dashes by the evidence for a link."""
 _LINKS = (
     ("Weather", "Air or water to the GPU", "+", _FITTED),
-    ("Load", "Power of the GPU", "+", _PUBLISHED),
-    ("Air or water to the GPU", "Die temperature", "+", _PUBLISHED),
-    ("Power of the GPU", "Die temperature", "+", _FITTED),
-    ("Die temperature", "Clock of the hottest GPU", "−", _FITTED),
-    ("Die temperature", "Failure rate", "+", _ASSUMED),
+    ("Load", "Power of the GPU", "+", _KNOWN),
+    ("Air or water to the GPU", _DIE, "+", _KNOWN),
+    ("Power of the GPU", _DIE, "+", _FITTED),
+    (_DIE, "Clock of the hottest GPU", "−", _FITTED),
+    (_DIE, "Failure rate", "+", _ASSUMED),
     ("Clock of the hottest GPU", "Speed of the job", "+", _FITTED),
-    ("Failure rate", "ETTR", "−", _PUBLISHED),
-    ("Speed of the job", "Effective throughput", "+", _PUBLISHED),
-    ("ETTR", "Effective throughput", "+", _PUBLISHED),
+    ("Failure rate", "ETTR", "−", _KNOWN),
+    ("Speed of the job", _RESULT, "+", _KNOWN),
+    ("ETTR", _RESULT, "+", _KNOWN),
 )
-_SIGNS = "+ raises, − lowers"
-_TITLE = "Heat slows a job, and probably makes it fail more often"
-_DESCRIPTION = (
-    "From left to right: warmer weather raises the temperature of the air or water that reaches the GPU; more load "
-    "raises its power; both raise the die temperature. From there are two paths. A hotter die lowers the clock of the "
-    "hottest GPU, and with it the speed of the synchronous job. A hotter die raises the failure rate, which lowers "
-    "ETTR. Effective throughput is speed times ETTR. The effects of weather, power and clock are assumed here but can "
-    "be measured with telemetry; nobody has measured the effect of die temperature on failures of GPUs in training."
+_KEY = (
+    (_KNOWN, "published or calculated"),
+    (_FITTED, "assumed here, measurable on your GPUs"),
+    (_ASSUMED, "assumed: nobody has measured it"),
 )
 
 
 def heat() -> Picture:
     """Return the picture of the path from heat to slower steps and more failures."""
-    return Picture("heat", _TITLE, _DESCRIPTION, _draw(0), _draw(1))
+    return Picture(
+        "heat",
+        "Heat slows a job; how much it raises failures has not been measured",
+        "Warmer weather raises the temperature of the air or water that reaches the GPU, and more load raises its "
+        "power. Both raise the die temperature, from which two paths lead on. A hotter die lowers the clock of the "
+        "hottest GPU by leakage and throttling, and with it the speed of the synchronous job. A hotter die also "
+        "raises the failure rate, which lowers ETTR. Effective throughput is speed times ETTR. The effects of weather, "
+        "power and clock are assumed here but measurable on your GPUs; nobody has measured the effect of die "
+        "temperature on failures in training.",
+        _drawn(0, WIDE, 322, ((4, 284), (330, 284), (4, 306), (378, 306))),
+        _drawn(1, NARROW, 646, ((4, 566), (4, 588), (4, 610), (52, 632))),
+    )
 
 
-def _draw(variant: int) -> Drawing:
-    drawing = Drawing((WIDE, NARROW)[variant], (300, 630)[variant], (14, 13)[variant])
-    places = {name: place[variant] for name, place in _BOXES.items()}
-    for name, (x, y, width, height) in places.items():
-        chars = 13 if width > 104 else 11
-        drawing.box(x - width / 2, y - height / 2, width, height, name, colour=_COLOURS.get(name, ""), chars=chars)
+def _drawn(variant: int, width: float, height: float, key: tuple[Point, ...]) -> Drawing:
+    """Draw boxes and links, across in the wide drawing and down in the narrow one."""
+    drawing = Drawing(width, height)
+    places = {name: areas[variant] for name, (_, _, areas) in _BOXES.items()}
+    for name, (detail, part, *_) in _BOXES.items():
+        x, y, w, h = places[name]
+        colour = PART_COLOURS[part] if part else ""
+        drawing.box((x - w / 2, y - h / 2, w, h), name, detail, colour=colour, chars=13 if w > 100 else 11)
     for start, end, sign, dash in _LINKS:
-        a, b = _ends(places[start], places[end])
-        drawing.arrow(a, b, dash=dash, thick=2)
-        drawing.text((a[0] + b[0]) / 2 + 10, (a[1] + b[1]) / 2 - 11, sign, bold=True, size=16)
-    for i, (dash, meaning) in enumerate(_KEY):
-        x, y = ((0, 262), (290, 262), (0, 286))[i] if not variant else (4, 556 + 20 * i)
-        drawing.line((x + 4, y), (x + 40, y), dash=dash, thick=2)
-        drawing.text(x + 48, y, meaning, "start")
-    drawing.text(*((338, 286) if not variant else (52, 616)), _SIGNS, "start")
+        across = width == WIDE and places[start][0] != places[end][0]
+        points = _route(places[start], places[end], across=across, from_die=start == _DIE)
+        drawing.arrow(*points, dash=dash, thick=2)
+        middle = points[len(points) // 2 - 1 : len(points) // 2 + 1]
+        x, y = (sum(place) / 2 for place in zip(*middle, strict=True))
+        upright = middle[0][0] == middle[1][0]
+        drawing.text((x + 12, y) if upright else (x, y - 12), sign, bold=True)
+    for (left, top), (dash, meaning) in zip(key, _KEY, strict=False):
+        drawing.line((left, top), (left + 38, top), dash=dash, thick=2)
+        drawing.text((left + 48, top), meaning, "start")
+    drawing.text(key[-1], "+ raises, − lowers", "start")
     return drawing
 
 
-def _ends(start: tuple[float, ...], end: tuple[float, ...]) -> tuple[Point, Point]:
-    """Return where an arrow leaves one box and meets the next."""
-    (x0, y0, w0, h0), (x, y, w, h) = start, end
-    if abs(x - x0) > (w + w0) / 2:
-        side = 1 if x > x0 else -1
-        return (x0 + side * w0 / 2, y0), (x - side * w / 2, y)
-    side = 1 if y > y0 else -1
-    return (x0, y0 + side * h0 / 2), (x, y - side * h / 2)
+def _route(start: Area, end: Area, *, across: bool, from_die: bool) -> list[Point]:
+    """Return the points of a link between two boxes; links that meet at one side of a box do so side by side."""
+    (x0, y0, w0, _), (x, y, w, _) = ((a if across else (a[1], a[0], a[3], a[2])) for a in (start, end))
+    side = 1 if x > x0 else -1
+    leaves, arrives = x0 + side * w0 / 2, x - side * w / 2
+    turn, shift = (leaves + arrives) / 2, 16 * ((y0 > y) - (y0 < y))
+    y0, y = (y0 - shift, y) if from_die else (y0, y + shift)
+    points = [(leaves, y0), (turn, y0), (turn, y), (arrives, y)] if shift else [(leaves, y), (arrives, y)]
+    return points if across else [(b, a) for a, b in points]
