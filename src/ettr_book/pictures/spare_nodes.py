@@ -22,7 +22,7 @@ _NODE = 14
 
 
 def spares() -> Picture:
-    """Return the picture of where a spare waits and what each replacement costs."""
+    """Return the picture of warm and cold spares, repair, and the time that each replacement takes."""
     return Picture(
         "spares",
         "A spare trades an idle node for a shorter stop of the whole job",
