@@ -18,6 +18,7 @@ from ettr.core.units import S_PER_H
 from ettr.drill import DrillCalibration, Settings, Strike, band, replayed
 from ettr.plots import builders
 from ettr.plots.columns import axis_title, tooltips
+from ettr.plots.encodings import with_marks
 from ettr.plots.theme import GREEN, MODEL_COLOURS, PALE_GREY, PART_COLOURS, finish
 from ettr_book.chapters.common.table import CaptionedTable, heads, named
 
@@ -123,7 +124,6 @@ def _budgets(row: dict[str, object]) -> tuple[TimeBudget, TimeBudget, int]:
     return took, account.budget(calibration.step_s), account.n_stops
 
 
-_SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "stroke")
 _ROW_PX = 24
 """Height of a drill's row. [px]"""
 
@@ -157,7 +157,7 @@ def finishing_chart(beside: pd.DataFrame, title: str, subtitle: str = "") -> Any
 
 
 def parts_chart(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
-    """Draw the lost shares of each drill, measured against predicted.
+    """Draw measured minus predicted lost shares of each drill.
 
     Parameters
     ----------
@@ -167,21 +167,23 @@ def parts_chart(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         Finding of the chart, and its data.
     """
     drawn = builders.present(PART_COLOURS, frame["part"])
-    looks = {part: (colour, shape) for (part, colour), shape in zip(drawn.items(), _SHAPES, strict=False)}
-    most = 1.05 * float(frame[["share", "share_given"]].max().max())
-    line = alt.Chart(pd.DataFrame({"share_given": [0.0, most], "share": [0.0, most]}))
-    x = builders.along("share_given", domain=[0, most])
-    y = builders.up("share", domain=[0, most], title="Measured share [%]")
     tips = tooltips("title", "part", "share", "share_given", title="Drill", share="Measured")
     widest = frame.loc[frame["points"].abs().idxmax()]
+    near = alt.Chart(pd.DataFrame({"low": [-NEAR_POINTS], "high": [NEAR_POINTS]})).mark_rect(color=GREEN, opacity=0.14)
+    dots = alt.Chart(frame).mark_point(size=60, opacity=0.75)
+    dots = dots.encode(
+        x=alt.X("points:Q", title="Measured minus predicted share [points]"),
+        y=builders.rows("part", drawn),
+        color=builders.colours("part", drawn).legend(None),
+        tooltip=tips,
+    )
     return finish(
-        line.mark_line(strokeDash=[3, 3], color=PALE_GREY).encode(x=x, y=y)
-        + builders.shapes(frame, x, y, "part", looks, 60, tips, "Part"),
+        near.encode(x=alt.X("low:Q"), x2="high:Q") + dots,
         title=title,
-        subtitle=subtitle,
-        description=f"Each lost part of the time of each drill: measured over predicted share, with the line of equal "
-        f"shares. Largest difference: {widest['part']} of {widest['title']}, {widest['points']:+.1f} points.",
-        height=320,
+        subtitle=with_marks(subtitle, f"shaded: within {NEAR_POINTS:g} points"),
+        description=f"Measured minus predicted share of each lost part, one dot per drill. Largest difference: "
+        f"{widest['part']} of {widest['title']}, {widest['points']:+.1f} points.",
+        height=_ROW_PX * len(drawn) + 20,
     )
 
 

@@ -68,8 +68,8 @@ def validation_chart(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any
     colours = builders.present(_COLOURS, ratios["verdict"])
     dots = base.mark_point(size=90).encode(
         x=alt.X("ratio:Q", title="Computed / published", scale=alt.Scale(type="log", nice=False, padding=10)),
-        color=builders.colours("verdict", colours, "Verdict", columns=2),
-        shape=alt.Shape("verdict:N", title="Verdict", scale=alt.Scale(domain=[*colours]), legend=alt.Legend(columns=2)),
+        color=builders.colours("verdict", colours).legend(None),  # the rows name the verdicts
+        shape=alt.Shape("verdict:N", scale=alt.Scale(domain=[*colours]), legend=None),
         tooltip=tooltips("quantity", "published", "computed", "unit", "kind", "verdict", kind="Kind"),
     )
     return finish(
