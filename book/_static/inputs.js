@@ -5,11 +5,15 @@
 
   const here = document.currentScript.src;
   const PATH = /^[a-z_]+\.[a-z_0-9]+(\..{1,80})?$/,
-    LONGEST = 4000;
+    LONGEST = 8000;
+  const UNKNOWN = "Unknown in this link, and ignored",
+    INVALID = "Not valid in this link, and ignored",
+    TOO_LONG = "This link was ignored: it is longer than " + LONGEST + " characters";
 
-  // ---- the state: the scenario to begin with, and values by path
+  // ---- the state: the scenario to begin with, values by path, and a pinned scenario to compare with
 
-  const state = { start: null, hold: null, values: {}, more: {}, left: [] };
+  const blank = () => ({ start: null, hold: null, values: {}, more: {}, left: [], pinned: null });
+  const state = blank();
 
   function decode(texts) {
     try {
@@ -19,10 +23,15 @@
     }
   }
 
-  // The state in an address: parts with "=" are values, a part without is a place on the page.
+  // The state in an address: parts with "=" are values, a part without is a place on the page. Names that begin with
+  // "a." belong to the pinned scenario. `left` has what was ignored, each with its reason.
   function read(hash) {
-    const parts = { start: null, hold: null, values: {}, more: {}, left: [], anchor: "" };
-    for (const part of hash.replace(/^#/, "").slice(0, LONGEST).split("&").filter(Boolean)) {
+    const parts = { ...blank(), anchor: "" };
+    if (hash.length > LONGEST) {
+      parts.left.push([TOO_LONG]);
+      return parts;
+    }
+    for (const part of hash.replace(/^#/, "").split("&").filter(Boolean)) {
       const cut = part.indexOf("=");
       if (cut < 0) {
         parts.anchor = part;
@@ -30,43 +39,48 @@
       }
       const decoded = decode([part.slice(0, cut), part.slice(cut + 1).replace(/\+/g, " ")]);
       if (!decoded) {
-        parts.left.push(part);
+        parts.left.push([INVALID, part]);
         continue;
       }
-      const [name, text] = decoded;
+      const [written, text] = decoded,
+        isPinned = written.startsWith("a."),
+        name = isPinned ? written.slice(2) : written,
+        value = text === "best" ? text : text.trim() !== "" && isFinite(text) ? Number(text) : undefined;
+      if (isPinned && !parts.pinned) {
+        parts.pinned = blank();
+      }
+      const owner = isPinned ? parts.pinned : parts;
       if (name === "start" && /^[\w .-]{1,80}$/.test(text)) {
-        parts.start = text;
-        continue;
+        owner.start = text;
+      } else if (name === "hold" && (text === "job" || text === "node")) {
+        owner.hold = text === "job" ? text : null; // what another size keeps: the node failure rate unless "job"
+      } else if (/^(with|price|ask)\.[\w-]{1,64}$/.test(name) && typeof value === "number") {
+        owner.more[name] = value;
+      } else if (PATH.test(name) && value !== undefined) {
+        owner.values[name] = value;
+      } else {
+        parts.left.push([PATH.test(name) ? INVALID : UNKNOWN, written + "=" + text]);
       }
-      if (name === "hold" && (text === "job" || text === "node")) {
-        parts.hold = text === "job" ? text : null; // what another size keeps: the node failure rate unless "job"
-        continue;
-      }
-      const value = text === "best" ? text : text.trim() !== "" && isFinite(text) ? Number(text) : undefined;
-      if (/^(with|price|ask)\.[\w-]{1,64}$/.test(name) && typeof value === "number") {
-        parts.more[name] = value;
-        continue;
-      }
-      if (PATH.test(name) && value !== undefined) {
-        parts.values[name] = value;
-        continue;
-      }
-      parts.left.push(part);
     }
     return parts;
   }
 
+  const entries = ({ start, hold, values, more }) => [
+    ["start", start],
+    ["hold", hold],
+    ...Object.entries(values),
+    ...Object.entries(more),
+  ];
   const pairs = () =>
-    [["start", state.start], ["hold", state.hold], ...Object.entries(state.values), ...Object.entries(state.more)]
+    [...entries(state), ...entries(state.pinned || blank()).map(([name, value]) => ["a." + name, value])]
       .filter(([, value]) => value !== null && value !== undefined)
       .map(([name, value]) => encodeURIComponent(name) + "=" + encodeURIComponent(value))
       .join("&");
+  // This page with all values of the reader.
+  const address = () => location.href.replace(/#.*/, "") + (pairs() && "#" + pairs());
 
-  const isYours = () =>
-    Object.keys(state.values).length > 0 ||
-    Object.keys(state.more).length > 0 ||
-    state.start !== null ||
-    state.hold !== null;
+  const nValues = () => entries(state).filter(([, value]) => value !== null && value !== undefined).length;
+  const isYours = () => nValues() > 0;
 
   let pending = null;
   function save() {
@@ -126,35 +140,40 @@
       box = element("div", { class: "ettr-banner", role: "region", "aria-label": "Your numbers" });
       article.prepend(box);
     }
-    const has = document.querySelector("[data-ettr]") !== null,
-      n = Object.keys(state.values).length + Object.keys(state.more).length + (state.hold ? 1 : 0);
-    const scope = has
+    const hasInputs = document.querySelector("[data-ettr]") !== null,
+      n = nValues() - (state.start === null ? 0 : 1),
+      { starts, book } = window.ettrData || {},
+      run = starts ? starts[book].title : "the book’s run",
+      from = state.start !== null && "from " + ((starts && starts[state.start]) || { title: state.start }).title,
+      yours = [n > 0 && `${n} value${n === 1 ? "" : "s"}`, from].filter(Boolean).join(", "),
+      button = { type: "button", class: "ettr-button", on: { click: reset } };
+    const scope = hasInputs
       ? "The interactive parts of this page use them; all other text and charts are about the book's run."
       : "This page has no inputs; it is about the book's run.";
-    const summary = box.querySelector(".ettr-said") || element("span", { class: "ettr-said" });
-    summary.replaceChildren(
-      element("strong", {}, "Your numbers"),
-      n === 1 ? " (1 value). " : " (" + n + " values). ",
-      scope
-    );
     box.replaceChildren(
-      ...[
-        isYours() && summary,
-        isYours() &&
-          element("button", { type: "button", class: "ettr-button", on: { click: reset } }, "Reset to the book’s run"),
-        state.left.length > 0 &&
-          element(
-            "span",
-            { class: "ettr-notice", role: "status" },
-            "Ignored, because it is not a valid value of a field: " +
-              state.left.map((part) => part.slice(0, 60)).join(", ")
-          ),
-      ].filter(Boolean)
+      ...(isYours()
+        ? [
+            element("span", {}, element("strong", {}, "Your numbers"), ` (${yours}). `, scope),
+            element("button", button, "Reset everything to " + run),
+          ]
+        : []),
+      ...notices().map((text) => element("span", { class: "ettr-notice", role: "status" }, text))
     );
   }
 
+  // A sentence for each reason why parts of the address were ignored.
+  function notices() {
+    const MOST = 5,
+      reasons = [...new Set(state.left.map(([reason]) => reason))];
+    return reasons.map(function (reason) {
+      const parts = state.left.filter(([other, part]) => other === reason && part).map(([, part]) => part.slice(0, 160)),
+        rest = parts.length > MOST ? ` and ${parts.length - MOST} more` : "";
+      return reason + (parts.length ? ": " + parts.slice(0, MOST).join(", ") + rest : "") + ".";
+    });
+  }
+
   function reset() {
-    Object.assign(state, { start: null, hold: null, values: {}, more: {}, left: [] });
+    Object.assign(state, blank());
     save();
     listeners.forEach((listener) => listener("reset"));
     const main = document.querySelector("h1");
@@ -179,7 +198,7 @@
     });
   }
 
-  window.ettrState = { state, read, save, listeners, element, isYours };
+  window.ettrState = { state, blank, UNKNOWN, INVALID, read, save, address, listeners, element, isYours };
 
   async function begin() {
     Object.assign(state, read(location.hash));
@@ -193,10 +212,8 @@
       }
       window.ettrWidgets.begin([...widgets]);
     }
-    if (isYours() || state.left.length) {
-      carry();
-      banner();
-    }
+    carry();
+    banner();
     const place = read(location.hash).anchor;
     if (place && location.hash.includes("=")) {
       const target = document.getElementById((decode([place]) || [place])[0]);
@@ -208,13 +225,13 @@
 
   window.addEventListener("hashchange", function () {
     const parsed = read(location.hash);
-    if (!location.hash.includes("=") && isYours()) {
+    if (!location.hash.includes("=") && pairs()) {
       save();
       return;
     } // a place on this page: the numbers stay
     if (location.hash.includes("=")) {
-      const { start, hold, values, more, left } = parsed;
-      Object.assign(state, { start, hold, values, more, left });
+      const { anchor: _, ...rest } = parsed;
+      Object.assign(state, rest);
       listeners.forEach((listener) => listener("address"));
       carry();
       banner();

@@ -207,8 +207,8 @@
   }
 
   // The mitigations to choose together: { ettr, months, steps, alternatives, quickest }.
-  function recommend(scenario, catalogue) {
-    const sets = setsOf(scenario, catalogue),
+  function recommend(scenario, catalogue, prices) {
+    const sets = setsOf(scenario, catalogue, prices),
       steps = sets.stepsOf(sets.best()),
       alone = sets.candidates.map((id) => sets.stepsOf([id])[0]).filter((step) => isFinite(step.payback));
     return {

@@ -3,7 +3,7 @@
 (function () {
   "use strict";
 
-  const { state, element } = window.ettrState,
+  const { state, blank, element } = window.ettrState,
     data = window.ettrData,
     ettr = window.ettr;
   const {
@@ -11,10 +11,16 @@
     input,
     interval,
     failuresInput,
-    startInput,
     answersPanel,
     choices,
     portfolioRows,
+    workInput,
+    linkButton,
+    resetButton,
+    answerOf,
+    datesOf,
+    numbersInWords,
+    Model,
     table,
     copyButton,
     command,
@@ -113,7 +119,6 @@
     ["Work", ["job.productive_h", "job.throughput_factor"]],
     ["Prices and measured ETTR", ["cost.usd_per_gpu_h", "cost.usd_per_day", "measured.ettr"]],
   ];
-  const OPTIONAL = ["job.productive_h", "measured.ettr"];
 
   function field(model, path) {
     if (path === "failures.mttf") {
@@ -122,9 +127,12 @@
     if (path === "checkpoint.interval_min") {
       return interval(model);
     }
+    if (path === "job.productive_h") {
+      return workInput(model);
+    }
     const absent = path.startsWith("maintenance.") ? 0 : undefined; // a run without the section
     return input(model, path, {
-      optional: OPTIONAL.includes(path),
+      optional: path === "measured.ettr",
       value: () => {
         const value = model.get(path);
         return value === undefined || value === null ? absent : value;
@@ -184,40 +192,111 @@
     return whole;
   }
 
-  function presets(model) {
-    const of = table("Published runs", [
-      "Run",
-      "GPUs",
-      "MTBF",
-      "Checkpoint interval",
-      "ETTR now",
-      "ETTR at the best interval",
-    ]);
-    const published = Object.entries(data.starts)
-      .filter(([id]) => id !== data.mine)
-      .map(([, start]) => row(start.title, () => ettr.complete(start.written, data.defaults)));
-    function row(title, scenarioOf) {
-      const cells = orNull(() => {
-        const scenario = scenarioOf(),
-          run = ettr.inHours(scenario),
-          best = ettr.best(run),
-          current = ettr.ettrOf(run),
-          hours = ettr.exact(ettr.withTau(run, best.tau));
-        return [
-          title,
-          gpus(scenario.cluster.n_gpus),
-          hours.n_failures > 0 ? roughly(hours.total_h / hours.n_failures) : "never",
-          typeof scenario.checkpoint.interval_min === "string" ? "best" : roughly(run.tau),
-          isFinite(current) ? pct(current, 0) : "no answer",
-          pct(best.ettr, 0) + ", every " + roughly(best.tau),
-        ];
-      });
-      return cells || [title, "", "", "", "not covered here", ""];
+  // Published runs to start from, as cards.
+  function cards(model) {
+    const group = { class: "ettr-cards", role: "group", "aria-label": "Start from" },
+      lineOf = (text) => element("span", {}, text);
+    const all = Object.entries(data.starts).map(([id, start]) => {
+      const answer = orNull(() => answerOf(new Model(blank(), id))) || {},
+        { n_gpus } = start.written.cluster,
+        { best } = answer,
+        mtbf = best && (best.n_failures > 0 ? "MTBF " + roughly(best.total_h / best.n_failures) : "no failures"),
+        lines = [gpus(n_gpus), ...(best ? [mtbf, "ETTR " + pct(best.ettr, 0)] : ["not covered on this page"])];
+      const title = id === data.mine ? "Your own cluster (example)" : start.title;
+      const choose = { click: () => model.begin(id) };
+      return element(
+        "button",
+        { type: "button", class: "ettr-card", "data-start": id, on: choose },
+        element("strong", {}, title),
+        ...lines.map(lineOf)
+      );
+    });
+    model.follow(() => all.forEach((card) => card.setAttribute("aria-pressed", card.dataset.start === model.startId)));
+    return element("div", {}, element("h3", {}, "Start from"), element("div", group, ...all));
+  }
+
+  // ---- two scenarios side by side
+
+  const signed = (difference, words) =>
+    difference === 0 ? "same" : (difference > 0 ? "+" : "-") + words(Math.abs(difference));
+  const hours = (value) => number(about(value)) + " h";
+
+  // Rows of the comparison: name, value of an answer (null without one), its words, and those of a difference.
+  const FIGURES = [
+    ["ETTR at the best interval", ({ best }) => best.ettr, pct, (share) => pct(share).replace("%", " points")],
+    ["Lost per month, hours", ({ lostAtBest }) => lostAtBest.total.h, hours, hours],
+    [
+      "Lost per month, money",
+      ({ lostAtBest: { total, bill } }) => (bill > 0 ? total.usd : null),
+      (value) => usd(about(value)),
+      (value) => usd(about(value)),
+      "no price",
+    ],
+    [
+      "Done after (90% of runs)",
+      ({ run }, model) => (run.ends ? orNull(() => datesOf(model).quantile(0.9)) : null),
+      duration,
+      roughly,
+      "no date",
+    ],
+    ["Best checkpoint interval", ({ band }) => band.tau, roughly, roughly],
+    [
+      "MTBF (wall clock)",
+      ({ now }) => (now.n_failures > 0 ? now.total_h / now.n_failures : null),
+      roughly,
+      roughly,
+      "no failures",
+    ],
+  ];
+
+  // The pinned scenario A beside the current one, B.
+  function comparison(model) {
+    const of = table("A and B side by side", ["", "A", "B", "Difference"], "ettr-compared"),
+      names = element("p", { class: "ettr-small" }),
+      whole = part("A and B side by side", names, of.whole);
+    let [pinnedModel, pinned] = [null, null];
+    function cells([name, valueOf, words, apart, none = "no answer"], answers, models) {
+      const values = answers.map((answer, i) => (answer.best ? valueOf(answer, models[i]) : null)),
+        isKnown = (value) => value !== null && isFinite(value),
+        [a, b] = values;
+      return [
+        name,
+        ...values.map((value) => (isKnown(value) ? words(value) : none)),
+        values.every(isKnown) ? signed(b - a, apart) : "",
+      ];
     }
-    const fill = () =>
-      of.show([...(model.now.scenario ? [row("Your numbers", () => model.now.scenario)] : []), ...published]);
-    model.follow(fill);
-    return part("Comparison with published runs", of.whole);
+    function work() {
+      whole.hidden = !state.pinned;
+      if (!state.pinned) {
+        return;
+      }
+      if (pinned !== state.pinned) {
+        pinned = state.pinned;
+        pinnedModel = new Model(pinned);
+      }
+      const models = [pinnedModel, model],
+        answers = models.map(answerOf);
+      names.textContent = ["A: ", " B: "].map((letter, i) => letter + numbersInWords(models[i]).title + ".").join("");
+      of.show(FIGURES.map((figure) => cells(figure, answers, models)));
+    }
+    model.later(work);
+    work();
+    return whole;
+  }
+  // Pins the current values as A, or ends the comparison.
+  function compareButton(model, say) {
+    const words = () => (state.pinned ? "Stop comparing" : "Compare with…"),
+      button = element("button", { type: "button", class: "ettr-button", on: { click: toggle } });
+    function toggle() {
+      const { hold, values } = state;
+      state.pinned = state.pinned ? null : { ...blank(), start: model.startId, hold, values: { ...values } };
+      model.changed("pinned");
+      say(state.pinned ? "These values are A. Change any value, or choose another run: that is B." : "");
+    }
+    model.follow(() => {
+      button.textContent = words();
+    });
+    return button;
   }
 
   const NEEDED = [
@@ -258,7 +337,7 @@
           return [
             name,
             short(Number(now.toPrecision(3))),
-            !need
+            !need || !isFinite(need.best)
               ? "no answer"
               : need.value === null
                 ? "not enough: ETTR " + pct(Math.max(need.best, 0), 1) + " even at 0"
@@ -322,7 +401,6 @@
     render({ model, el }) {
       const inputs = form("ettr-sections", "The scenario"),
         answers = element("section", { class: "ettr-answers", "aria-label": "Answers" });
-      inputs.append(startInput(model, true));
       for (const [title, paths] of SECTIONS) {
         const inside = paths.map((path) => field(model, path));
         if (title === SECTIONS[0][0]) {
@@ -341,14 +419,15 @@
       const buttons = element(
         "p",
         { class: "ettr-buttons" },
+        linkButton(say),
+        compareButton(model, say),
+        resetButton(model),
         copyButton(() => toYaml(model.now.written || {}), "Copy as YAML", say),
         copyButton(() => command(model), "Copy as command", say)
       );
       el.append(
-        element("div", { class: "ettr-whole" }, answers, inputs),
-        buttons,
+        element("div", { class: "ettr-whole" }, answers, buttons, comparison(model), cards(model), inputs),
         element("p", { class: "ettr-small" }, "In a terminal: ", line),
-        presets(model),
         target(model),
         together(model)
       );

@@ -3,7 +3,7 @@
 (function () {
   "use strict";
 
-  const { state, save, listeners, element } = window.ettrState;
+  const { state, save, listeners, element, blank, address, UNKNOWN, INVALID } = window.ettrState;
   const data = window.ettrData,
     ettr = window.ettr;
 
@@ -85,6 +85,9 @@
   };
   const short = (value) => String(Number(Number(value).toPrecision(6)));
 
+  // A template of the package, with its values.
+  const filled = (template, values) => template.replace(/{(\w+)}/g, (_, name) => values[name]);
+
   // ---- the model of a page: values by path, and the scenario that they make
 
   const RATES = [
@@ -99,35 +102,34 @@
     OBSERVED = "failures.observed_nodes";
 
   class Model {
-    constructor() {
-      this.watching = [];
-      this.version = 0;
-      listeners.add(() => this.changed("all"));
+    // `own` is the reader's start and values; without a `homeId`, the book's run is the start of the page
+    constructor(own, homeId) {
+      Object.assign(this, { state: own, homeId: homeId || data.book, watching: [], version: 0, results: {} });
     }
 
     // the start of the page, unless the reader chooses another or changes a value that is fixed in it
     get home() {
       const start = data.starts[this.homeId];
-      return start && !start.fixed.some((path) => has(state.values, path)) ? this.homeId : data.book;
+      return start && !start.fixed.some((path) => has(this.state.values, path)) ? this.homeId : data.book;
     }
     get startId() {
-      return state.start || this.home;
+      return this.state.start || this.home;
     }
     get start() {
       return data.starts[this.startId];
     }
     get isMine() {
-      return state.start === data.mine;
+      return this.state.start === data.mine;
     }
 
     // The reader's values as changes of the start. A node rate needs no size of observation; if the job's MTBF is held,
     // it is that of the start at any size.
     get values() {
-      const { values } = state;
+      const { values } = this.state;
       if (this.isMine && RATES.some((path) => path !== JOB_MTTF && has(values, path))) {
         return { ...values, [OBSERVED]: null };
       }
-      if (state.hold !== "job" || !has(values, N_GPUS)) {
+      if (this.state.hold !== "job" || !has(values, N_GPUS)) {
         return values;
       }
       const held = { ...values };
@@ -155,7 +157,7 @@
           if (words.isYours) {
             current.written.title = words.title.slice(0, LONGEST_TITLE);
           }
-          current.scenario = Object.assign(ettr.complete(current.written, data.defaults), { hold: state.hold });
+          current.scenario = Object.assign(ettr.complete(current.written, data.defaults), { hold: this.state.hold });
           current.refused = ettr.refused(current.scenario);
         } catch (error) {
           current.error = error.message;
@@ -169,57 +171,57 @@
     get(name) {
       return name === "scenario"
         ? this.now.scenario
-        : has(state.values, name)
-          ? state.values[name]
+        : has(this.state.values, name)
+          ? this.state.values[name]
           : ettr.at(this.now.scenario || this.start.written, name);
     }
     set(name, value) {
       if (name === N_GPUS) {
-        this.recordSize(value);
+        this.recordSize(value === undefined ? this.start.written.cluster.n_gpus : value);
       }
       if (value === undefined || value === null) {
-        delete state.values[name];
+        delete this.state.values[name];
       } else {
-        state.values[name] = value;
+        this.state.values[name] = value;
       }
       if (RATES.includes(name)) {
-        delete state.values[OBSERVED];
+        delete this.state.values[OBSERVED];
         for (const other of RATES) {
           if (other !== name) {
-            delete state.values[other];
+            delete this.state.values[other];
           }
         }
         if (name !== "failures.n_events") {
-          delete state.values["failures.node_days"];
+          delete this.state.values["failures.node_days"];
         }
       }
       this.changed(name);
     }
     // An MTBF from the reader refers to the size at which it was entered.
     recordSize(nGpus) {
-      const { values } = state,
+      const { values } = this.state,
         per = this.get("cluster.gpus_per_node") || 8,
         now = this.get(N_GPUS);
       if (has(values, OBSERVED) && values[OBSERVED] * per === nGpus) {
         delete values[OBSERVED];
-      } else if (state.hold !== "job" && has(values, JOB_MTTF) && !has(values, OBSERVED) && nGpus !== now) {
+      } else if (this.state.hold !== "job" && has(values, JOB_MTTF) && !has(values, OBSERVED) && nGpus !== now) {
         values[OBSERVED] = Math.round(now / per);
       }
     }
     // Hold the MTBF of the "job", or the failure rate of a "node", when the size changes. The current answer is unchanged.
     hold(what) {
-      const isJob = has(state.values, JOB_MTTF),
-        isMoved = isJob ? has(state.values, OBSERVED) : this.get(N_GPUS) !== this.start.written.cluster.n_gpus,
+      const isJob = has(this.state.values, JOB_MTTF),
+        isMoved = isJob ? has(this.state.values, OBSERVED) : this.get(N_GPUS) !== this.start.written.cluster.n_gpus,
         mean = isMoved ? meanTime(this, JOB_MTTF, 6) : undefined,
         { scenario } = this.now;
-      state.hold = what === "job" ? what : null;
+      this.state.hold = what === "job" ? what : null;
       if (mean) {
         // both then refer to the current size; the restart includes its growth with size
         const beyond = scenario.cluster.n_gpus - ettr.observedGpus(scenario),
           { restart_min, init_s_per_1000_gpus } = scenario.recovery,
           restart = 60 * ettr.restartAt(restart_min / 60, init_s_per_1000_gpus, beyond);
         if (beyond && restart !== restart_min) {
-          state.values["recovery.restart_min"] = Number(restart.toPrecision(6));
+          this.state.values["recovery.restart_min"] = Number(restart.toPrecision(6));
         }
         this.set(JOB_MTTF, mean);
       } else {
@@ -228,14 +230,14 @@
     }
     setMore(name, value) {
       if (value === undefined) {
-        delete state.more[name];
+        delete this.state.more[name];
       } else {
-        state.more[name] = value;
+        this.state.more[name] = value;
       }
       this.changed(name);
     }
     begin(id) {
-      Object.assign(state, { start: id === this.homeId ? null : id, hold: null, values: {}, more: {}, left: [] });
+      Object.assign(this.state, { start: id === this.homeId ? null : id, hold: null, values: {}, more: {}, left: [] });
       this.changed("all");
     }
     on(event, handler) {
@@ -264,24 +266,38 @@
 
   // Values in the address without a field, or outside its rule, are dropped with a notice.
   function checkAddress() {
-    for (const [path, value] of Object.entries(state.values)) {
-      const field = fieldOf(path),
-        minutes = path === "checkpoint.interval_min" && value === "best";
-      if (!field || (!minutes && complaint(field, value))) {
-        delete state.values[path];
-        state.left.push(path + "=" + value);
+    checkValues(state, "");
+    if (state.pinned) {
+      checkValues(state.pinned, "a.");
+    }
+  }
+  function checkValues(own, prefix) {
+    const model = new Model(own);
+    function drop(holder, name, text, reason) {
+      delete holder[name];
+      model.version += 1;
+      state.left.push([reason, prefix + text]);
+    }
+    if (own.start !== null && !has(data.starts, own.start)) {
+      state.left.push([UNKNOWN, prefix + "start=" + own.start]);
+      own.start = null;
+    }
+    for (const [path, value] of Object.entries(own.values)) {
+      const isFixed = own.start !== null && model.start.fixed.includes(path),
+        broken = fieldOf(path) && (isFixed ? "fixed by the tokens of this scenario" : brokenRule(model, path, value));
+      if (!fieldOf(path)) {
+        drop(own.values, path, path, UNKNOWN);
+      } else if (broken) {
+        drop(own.values, path, path + ": " + broken[0].toLowerCase() + broken.slice(1).replace(/\.$/, ""), INVALID);
       }
     }
-    for (const name of Object.keys(state.more)) {
+    for (const name of Object.keys(own.more)) {
       const id = name.split(".").slice(1).join(".");
       if (!name.startsWith("ask.") && !data.catalogue.some((mitigation) => mitigation.id === id)) {
-        delete state.more[name];
-        state.left.push(name);
+        drop(own.more, name, name, UNKNOWN);
+      } else if (own.more[name] < 0) {
+        drop(own.more, name, name + "=" + own.more[name], INVALID);
       }
-    }
-    if (state.start !== null && !has(data.starts, state.start)) {
-      state.left.push("start=" + state.start);
-      state.start = null;
     }
   }
 
@@ -309,22 +325,22 @@
   // The values that differ from the start, among the fields that are used; for an empty start, its examples as well.
   function changedValues(model, isRead) {
     const start = startScenario(model),
-      isGiven = (path) => has(state.values, path);
-    const differs = (path) => model.isMine || RATES.includes(path) || state.values[path] !== ettr.at(start, path),
+      isGiven = (path) => has(model.state.values, path);
+    const differs = (path) => model.isMine || RATES.includes(path) || model.state.values[path] !== ettr.at(start, path),
       needed = model.isMine ? ["cluster.n_gpus", RATES.find(isGiven) || "failures.job_mttf_h"] : [];
     const order = Object.keys(data.fields),
       place = (path) => (order.includes(path) ? order.indexOf(path) : order.length);
-    return [...Object.keys(state.values).filter(differs), ...needed.filter((path) => !isGiven(path))]
+    return [...Object.keys(model.state.values).filter(differs), ...needed.filter((path) => !isGiven(path))]
       .filter(isRead)
       .filter((path) => path !== OBSERVED || !isGiven(JOB_MTTF)) // the MTBF states it
       .sort((a, b) => place(a) - place(b))
       .map((path) => ({
         text:
-          valueInWords(path, isGiven(path) ? state.values[path] : ettr.at(start, path)) +
+          valueInWords(path, isGiven(path) ? model.state.values[path] : ettr.at(start, path)) +
           (path === JOB_MTTF && observedGpus(model) ? " on " + gpus(observedGpus(model)) : ""),
         isExample: !isGiven(path),
       }))
-      .concat(state.hold === "job" && isRead(N_GPUS) ? [{ text: "job MTBF held", isExample: false }] : []);
+      .concat(model.state.hold === "job" && isRead(N_GPUS) ? [{ text: "job MTBF held", isExample: false }] : []);
   }
   // Size at which the job MTBF was observed, if it differs from the current size; else 0. [GPUs]
   function observedGpus(model) {
@@ -364,7 +380,7 @@
     const { cited, assumed_fields } = model.start,
       start = startScenario(model),
       n = assumed_fields.filter(
-        (path) => !has(state.values, path) && ettr.at(model.now.scenario, path) === ettr.at(start, path)
+        (path) => !has(model.state.values, path) && ettr.at(model.now.scenario, path) === ettr.at(start, path)
       ).length;
     const source = "Source: computed in your browser from";
     return isYours
@@ -379,7 +395,7 @@
     if (typeof value !== "number" || !isFinite(value)) {
       return "Enter a number.";
     }
-    const unit = field.unit && !field.unit.startsWith("(") ? " " + field.unit : "",
+    const unit = field.unit ? " " + field.unit : "",
       got = ", got " + short(value) + unit + ".";
     if (value < field.least || (field.open && value === field.least)) {
       return "Must be " + (field.open ? "> " : ">= ") + short(field.least) + unit + got;
@@ -391,6 +407,31 @@
       return "Must be a whole number" + got;
     }
     return "";
+  }
+
+  // The rule that a value breaks alone or with the other values: whole nodes, and an interval that is not shorter than the
+  // training time during the background write.
+  function brokenRule(model, path, value) {
+    if (path === "checkpoint.interval_min" && value === "best") {
+      return "";
+    }
+    const alone = complaint(fieldOf(path), value),
+      { scenario } = model.now;
+    if (alone || !scenario) {
+      return alone;
+    }
+    const { n_gpus, gpus_per_node } = scenario.cluster,
+      { persist_slowdown, persist_s } = scenario.checkpoint,
+      least = ((1 - persist_slowdown) * persist_s) / 60;
+    if (path === N_GPUS && value % gpus_per_node !== 0) {
+      return `Must be a multiple of ${gpus_per_node} GPUs (one node), got ${short(value)} GPUs.`;
+    }
+    if (path === "cluster.gpus_per_node" && n_gpus % value !== 0) {
+      return `Must divide the ${short(n_gpus)} GPUs of the job, got ${short(value)}.`;
+    }
+    return path === "checkpoint.interval_min" && value < least * (1 - 1e-12)
+      ? `Must be >= ${short(least)} min (training time during the background write), got ${short(value)} min.`
+      : "";
   }
 
   // A text as a number, or an error; spellings such as 4,096, 4k, 90% and 9h are read as in the package.
@@ -434,20 +475,36 @@
 
   let made = 0;
 
-  // A labelled number with its slider, its unit, and a note for its origin or an error.
-  function controls(label) {
+  // A number in few characters, for the ends of a slider.
+  function compact(value) {
+    const [scale, sign] = [
+      [1e12, "T"],
+      [1e9, "B"],
+      [1e6, "M"],
+      [1e4, "k"],
+    ].find(([least]) => value >= least) || [1, ""];
+    return exactly(value / (sign === "k" ? 1000 : scale)) + sign;
+  }
+
+  // A labelled number with its slider and the slider's ends, its unit, and a note for its origin or an error, with a
+  // button that takes the reader's value back.
+  function controls(label, meaning) {
     const id = "ettr-input-" + (made += 1),
       named = { id, type: "text", inputmode: "decimal", autocomplete: "off", "aria-describedby": id + "-note" };
     const box = element("input", named),
-      slider = element("input", { type: "range", min: 0, max: 1000, "aria-label": label + ", slider" });
-    const unit = element("span", { class: "ettr-unit" }),
-      note = element("span", { id: id + "-note", class: "ettr-note" });
+      slider = element("input", { type: "range", min: 0, max: 1000, "aria-label": label + ", slider" }),
+      [low, high] = [element("span", {}), element("span", {})],
+      ends = element("span", { class: "ettr-ends", "aria-hidden": "true" }, low, high);
+    const name = element("label", { for: id, title: meaning }, label),
+      unit = element("span", { class: "ettr-unit" }),
+      note = element("span", { id: id + "-note", class: "ettr-note" }),
+      undo = element("button", { type: "button", class: "ettr-undo", hidden: true });
     const row = element(
       "div",
       { class: "ettr-input" },
-      element("span", { class: "ettr-name" }, element("label", { for: id }, label)),
+      element("span", { class: "ettr-name" }, name),
       element("span", { class: "ettr-entry" }, box, unit),
-      element("span", { class: "ettr-under" }, slider, note)
+      element("span", { class: "ettr-under" }, element("span", { class: "ettr-slide" }, slider, ends), note, undo)
     );
     function say(error, otherwise) {
       row.classList.toggle("is-wrong", error !== "");
@@ -456,59 +513,97 @@
       note.textContent = error || otherwise;
     }
     function slide(field, value) {
-      const isNumber = typeof value === "number";
+      const isNumber = typeof value === "number",
+        ofUnit = field.unit ? " " + field.unit : "",
+        [least, most] = field.slider.map(compact);
       if (isNumber) {
         slider.value = toSlider(field, value);
       }
-      slider.setAttribute("aria-valuetext", isNumber ? short(value) + " " + field.unit : "no value");
+      low.textContent = least + (ofUnit.length > 7 ? "" : ofUnit);
+      high.textContent = most + ofUnit;
+      slider.setAttribute("aria-valuetext", isNumber ? short(value) + ofUnit : "no value");
     }
-    return { row, box, slider, unit, say, slide };
+    // `before` is the value without the reader's, if it is a number
+    function offerUndo(isYours, before) {
+      undo.hidden = !isYours;
+      undo.textContent = "reset" + (typeof before === "number" ? " to " + exactly(before) : "");
+      undo.setAttribute("aria-label", `${name.textContent}: ${undo.textContent}`);
+    }
+    return { row, name, box, slider, unit, undo, say, slide, offerUndo };
   }
 
-  // An input: label, number, unit, slider, and the origin of its value.
+  // A field in another unit, of which `per` make one of the field's own.
+  const inUnit = (field, { per, ...unit }) => ({
+    ...field,
+    ...unit,
+    slider: field.slider.map((end) => end * per),
+    least: field.least * per,
+    most: field.most * per,
+  });
+
+  // An input: label, number, unit, slider, and the origin of its value. It belongs to a field of the scenario, or to an
+  // `item`: a question of a single chart, such as a service level. `units` are the units to choose from, by name.
   function input(model, path, options) {
-    const { label, optional, follows, value: valueOf, path: pathOf } = options || {};
-    const at = () => (pathOf ? pathOf() : path),
-      field = () => fieldOf(at());
-    const { row, box, slider, unit, say: mark, slide } = controls(label || field().label);
+    const { label, optional, follows, value: valueOf, path: pathOf, item, units } = options || {};
+    const at = pathOf || (() => path),
+      own = () => item || fieldOf(at()),
+      entered = () => (item ? model.state.more : model.state.values);
+    const { row, name, box, slider, unit, undo, say: mark, slide, offerUndo } = controls(label || own().label, own().meaning);
     row.dataset.path = path;
-    const step = () => (at() === "cluster.n_gpus" ? model.get("cluster.gpus_per_node") || 8 : field().whole ? 1 : 0);
+    const choice = units && select({ "aria-label": `Unit of: ${name.textContent}` }, {});
+    const per = () => (choice ? units(model)[choice.value].per : 1),
+      field = () => (choice ? inUnit(own(), units(model)[choice.value]) : own()),
+      step = () => (at() === N_GPUS ? model.get("cluster.gpus_per_node") || 8 : own().whole ? 1 : 0),
+      store = (value) => (item ? model.setMore(at(), value) : model.set(at(), value));
 
     function currentValue() {
-      const entered = state.values[at()],
-        followed = follows ? valueOf() : undefined; // at the current size of the job
-      return followed !== undefined ? followed : entered !== undefined ? entered : valueOf ? valueOf() : model.get(at());
+      const followed = follows ? valueOf() : undefined; // at the current size of the job
+      return followed !== undefined
+        ? followed
+        : has(entered(), at())
+          ? entered()[at()]
+          : valueOf
+            ? valueOf()
+            : model.get(at());
+    }
+    const shown = (value) => (typeof value === "number" ? Number((value * per()).toPrecision(12)) : undefined);
+    function fillUnits() {
+      const names = Object.keys(units(model)),
+        before = names.includes(choice.value) ? choice.value : names[0];
+      choice.replaceChildren(...names.map((text) => element("option", { value: text }, text)));
+      choice.value = before;
+      name.textContent = units(model)[before].label;
     }
     function fill() {
       // the value in the model, unless the reader is typing
-      const value = currentValue(),
-        current = field();
-      unit.textContent = current.unit || (at() === "measured.ettr" || current.slider[1] <= 1 ? "(share)" : "");
+      if (choice) {
+        fillUnits();
+      } else {
+        unit.textContent = own().unit || "";
+      }
+      const value = shown(currentValue());
       if (document.activeElement !== box || !row.classList.contains("is-wrong")) {
         if (document.activeElement !== box) {
-          box.value = typeof value === "number" ? short(value) : "";
+          box.value = value === undefined ? "" : short(value);
         }
         say("");
       }
-      slide(current, value);
-      slider.disabled = box.disabled = state.start !== null && model.start.fixed.includes(at());
+      slide(field(), value);
+      offerUndo(has(entered(), at()), item ? undefined : shown(ettr.at(startScenario(model), at())));
+      slider.disabled = box.disabled = model.state.start !== null && model.start.fixed.includes(at());
     }
-    const say = (error) => mark(error, origin(model, at(), currentValue()));
+    const say = (error) => mark(error, item ? item.note || "" : origin(model, at(), currentValue()));
     function take(value) {
-      if (optional && value === undefined) {
-        model.set(at(), undefined);
+      if (value === undefined) {
+        store(undefined);
         say("");
         return;
       }
-      const error =
-        complaint(field(), value) ||
-        tooShort(model, at(), value) ||
-        (step() > 1 && value % step() !== 0
-          ? `Must be a multiple of ${step()} GPUs (one node), got ${short(value)} GPUs.`
-          : "");
+      const stored = value / per(),
+        error = item ? "" : brokenRule(model, at(), stored);
       say(error);
       if (!error) {
-        model.set(at(), value);
+        store(stored);
       }
     }
     box.addEventListener("input", function () {
@@ -534,22 +629,30 @@
       box.value = short(value);
       take(value);
     });
+    undo.addEventListener("click", function () {
+      take(undefined);
+      fill();
+      box.focus();
+    });
+    if (choice) {
+      unit.append(choice);
+      choice.addEventListener("change", fill);
+    }
     model.follow(fill);
     return row;
   }
 
-  // The interval cannot be shorter than the training time during the background write.
-  function tooShort(model, path, value) {
-    const scenario = model.now.scenario;
-    if (!scenario || path !== "checkpoint.interval_min") {
-      return "";
-    }
-    const c = scenario.checkpoint,
-      least = ((1 - c.persist_slowdown) * c.persist_s) / 60;
-    return value < least * (1 - 1e-12)
-      ? `Must be >= ${short(least)} min (training time during the background write), got ${short(value)} min.`
-      : "";
+  // The work of the job: failure-free training time, or tokens where the scenario says how fast it trains.
+  function workUnits(model) {
+    const { tokens_per_h } = model.start,
+      time = "Failure-free training time";
+    return {
+      days: { per: 1 / 24, unit: "days", quantity: "days", label: time },
+      h: { per: 1, unit: "h", quantity: "h", label: time },
+      ...(tokens_per_h && { tokens: { per: tokens_per_h, unit: "tokens", quantity: "tokens", label: "Tokens to train on" } }),
+    };
   }
+  const workInput = (model) => input(model, "job.productive_h", { optional: true, units: workUnits });
 
   // The origin of a value, and its plausible range.
   function origin(model, path, value) {
@@ -557,18 +660,18 @@
       unit = field.unit ? " " + field.unit : "";
     const elsewhereGpus = path === JOB_MTTF ? observedGpus(model) : 0,
       onGpus = elsewhereGpus ? short(ettr.at(model.now.scenario, path)) + " h on " + gpus(elsewhereGpus) : "";
-    if (has(state.values, path)) {
+    if (has(model.state.values, path)) {
       return onGpus ? "from yours, " + onGpus : "yours";
     }
     const evidence = (model.start.written.evidence || {})[path],
       [low, high] = (field.plausible || []).map(short),
       range = field.plausible ? `; plausible range ${low} to ${high}${unit}` : "";
     if (model.start.fixed.includes(path)) {
-      const other = state.start === null ? `; another size starts from ${data.starts[data.book].title}` : "";
+      const other = model.state.start === null ? `; another size starts from ${data.starts[data.book].title}` : "";
       return `hours computed from the tokens at this size${other}`;
     }
     if (value === undefined) {
-      return path === "measured.ettr" ? "optional" : "no value" + range;
+      return path === "measured.ettr" ? "optional, e.g. 0.9 or 90%" : "no value" + range;
     }
     if (evidence) {
       const words = {
@@ -648,8 +751,8 @@
     const [job, node, gpu] = RATES,
       choice = select({ "aria-label": "MTBF of" }, { [job]: "Job", [node]: "Node", [gpu]: "GPU" });
     function follow() {
-      const isGiven = (path) => has(state.values, path) || ettr.at(model.start.written, path) !== undefined,
-        kinds = [job, node, gpu].sort((a, b) => has(state.values, b) - has(state.values, a));
+      const isGiven = (path) => has(model.state.values, path) || ettr.at(model.start.written, path) !== undefined,
+        kinds = [job, node, gpu].sort((a, b) => has(model.state.values, b) - has(model.state.values, a));
       choice.value = kinds.find(isGiven) || choice.value;
     }
     model.follow(follow); // before the input, which shows the value of the choice
@@ -681,10 +784,10 @@
       note = element("span", { id: id + "-note", class: "ettr-note" });
     function fill() {
       const mean = meanTime(model, JOB_MTTF);
-      choice.value = state.hold || "node";
+      choice.value = model.state.hold || "node";
       note.textContent = !mean
         ? ""
-        : state.hold === "job"
+        : model.state.hold === "job"
           ? "MTBF " + roughly(mean) + " at every size"
           : "MTBF " + roughly(mean) + " on " + gpus(model.get(N_GPUS));
     }
@@ -699,14 +802,10 @@
     );
   }
 
-  function startInput(model, all) {
+  function startInput(model) {
     const id = "ettr-input-" + (made += 1),
-      choice = element("select", { id });
-    for (const [key, start] of Object.entries(data.starts)) {
-      if (all || key === data.book || key === data.mine || key === model.startId) {
-        choice.append(element("option", { value: key }, key === data.mine ? "your own cluster" : start.title));
-      }
-    }
+      names = Object.entries(data.starts).map(([key, start]) => [key, key === data.mine ? "your own cluster" : start.title]),
+      choice = select({ id }, Object.fromEntries(names));
     const fill = () => {
       choice.value = model.startId;
     };
@@ -756,11 +855,32 @@
       return { scenario, run, band, best, now, rule, lostAtBest: ettr.losses(scenario, best) };
     });
 
+  // A result of the model, computed once per change.
+  function once(model, name, compute) {
+    const { results } = model;
+    if (!results[name] || results[name].version !== model.version) {
+      results[name] = { version: model.version, of: compute() };
+    }
+    return results[name].of;
+  }
+  // The recommended set at the reader's prices.
+  const recommendationOf = (model) =>
+    once(model, "recommendation", () => {
+      const { scenario } = model.now;
+      return orNull(() => ettr.recommend(scenario, data.catalogue, pricesOf(model, scenario)));
+    });
+  // The distribution of the finishing date at the best interval.
+  const datesOf = (model) =>
+    once(model, "dates", () => {
+      const { scenario } = model.now;
+      return ettr.finishing(scenario, ettr.best(ettr.inHours(scenario)).tau);
+    });
+
   function slow(answer, model) {
     const { scenario } = answer;
     return {
       dates: answer.run.ends ? orNull(() => datesOf(model)) : null,
-      recommendation: orNull(() => ettr.recommend(scenario, data.catalogue)),
+      recommendation: recommendationOf(model),
       assumed: orNull(() => ettr.overAssumed(scenario, model.start.assumed)),
       clusters: orNull(() => ettr.acrossClusters(scenario, model.start.assumed, data.clusters)),
     };
@@ -786,7 +906,13 @@
     const redrawn = assumed.nRedrawn / (assumed.nRedrawn + assumed.n);
     const noted = redrawn > 0.05 ? "; " + pct(redrawn, 0) + " of the draws broke a rule and were redrawn" : "";
     const where = ettr.rateIsFromElsewhere(model.now.scenario) ? " with this node failure rate" : "";
-    return `plausible range ${span(assumed.low, assumed.high)}${where}${conditional}; largest uncertainty: ${leading}${noted}`;
+    return filled(data.sentences.range, {
+      range: span(assumed.low, assumed.high),
+      where,
+      condition: conditional,
+      leading,
+      noted,
+    });
   }
   // The plausible range, and the range across published clusters if the failure rate is from another cluster.
   function rangesWords(more, model) {
@@ -805,7 +931,7 @@
   }
   function conditionWords(model) {
     const measured = model.now.scenario.measured;
-    return measured && has(state.values, "measured.ettr")
+    return measured && has(model.state.values, "measured.ettr")
       ? "the measured ETTR of " + pct(measured.ettr, 0)
       : model.start.condition + elsewhere(model.now.scenario);
   }
@@ -866,7 +992,7 @@
           useful = part === "productive_h";
         row.hidden = !(share > 0);
         row.children[1].textContent = number(about(share * ettr.H_PER_MONTH)) + " h";
-        row.children[2].textContent = useful ? "" : usd(about(share * losses.bill));
+        row.children[2].textContent = useful || !losses.bill ? "" : usd(about(share * losses.bill));
         bar.hidden = useful;
         bar.style.width = useful ? 0 : Math.min(100, (100 * share) / most) + "%";
       }
@@ -879,7 +1005,7 @@
     const [saved, of] = [savedH, ofH].map((hours) => number(about(hours)));
     return saved === of ? "about the same " + of + " h per month" : saved + " h instead of " + of + " h per month";
   }
-  function recommended(recommendation) {
+  function recommended(recommendation, model) {
     const { steps, hasPrice, quickest } = recommendation,
       { months } = recommendation,
       within = months >= 3 ? number(months) + " months" : roughly(months * ettr.H_PER_MONTH),
@@ -893,7 +1019,8 @@
       item = (...inside) => element("li", {}, ...inside);
     const lines = steps.map((step) => {
       const saved = number(about(step.h)) + " h" + (hasPrice ? ", " + usd(about(step.usd)) : ""),
-        price = step.price ? ` for ${usd(about(step.price))} once (price assumed)` : "",
+        whose = isPriceYours(model, step.id) ? "your price" : "price assumed",
+        price = step.price ? ` for ${usd(about(step.price))} once (${whose})` : "",
         back = step.price && hasPrice ? ", pays back in " + payback(step) : "";
       return item(
         element("strong", {}, step.title),
@@ -912,7 +1039,7 @@
       all = lines.length > 2 ? "all " + lines.length : lines.length > 1 ? "both" : "it",
       saved = number(about(last.totalH)) + " h per month",
       saving = hasPrice ? `, a net saving of ${usd(about(net))} in ${within}` : "",
-      each = lines.length > 1 ? " Each row's saving assumes that the other rows are in place, so the savings do not add up." : "";
+      each = lines.length > 1 ? " " + data.sentences.each : "";
     return [
       element("p", { class: "ettr-head" }, "Recommended set"),
       element("ol", { class: "ettr-lines" }, ...lines),
@@ -962,24 +1089,46 @@
     return words.join(" ");
   }
 
-  function copyButton(text, label, report) {
-    async function copy({ currentTarget: button }) {
+  // A button that copies a text and then says so in place of its label.
+  function copyButton(text, label, report, done = "Copied") {
+    async function copied(content) {
       try {
-        await navigator.clipboard.writeText(text());
-        report("Copied.");
+        await navigator.clipboard.writeText(content);
+        return true;
       } catch {
         // pages from files have no clipboard access
         const area = element("textarea", { class: "ettr-hidden" });
-        area.value = text();
+        area.value = content;
         document.body.append(area);
         area.select();
-        const done = document.execCommand("copy");
+        const isDone = document.execCommand("copy");
         area.remove();
-        report(done ? "Copied." : "This browser does not allow copying.");
+        return isDone;
       }
-      button.focus();
     }
-    return element("button", { type: "button", class: "ettr-button", on: { click: copy } }, label);
+    async function copy() {
+      const words = (await copied(text())) ? done : "This browser does not allow copying";
+      report(words + ".");
+      button.textContent = words;
+      button.focus();
+      setTimeout(() => {
+        button.textContent = label;
+      }, 2500);
+    }
+    const button = element("button", { type: "button", class: "ettr-button", on: { click: copy } }, label);
+    return button;
+  }
+  const linkButton = (report) => copyButton(address, "Copy link", report, "Link copied");
+
+  // A button that takes the reader's values back and keeps the start.
+  function resetButton(model) {
+    const button = element("button", { type: "button", class: "ettr-button", on: { click: () => model.begin(model.startId) } });
+    model.follow(() => {
+      const { values, hold, more } = model.state;
+      button.textContent = "Reset to the values of " + (model.isMine ? "the example" : model.start.title);
+      button.disabled = !Object.keys({ ...values, ...more }).length && !hold;
+    });
+    return button;
   }
 
   // Text for screen readers: once, shortly after the last change.
@@ -1004,6 +1153,7 @@
   // The headline answers, for the calculator and the what-if page.
   function answersPanel(model, el) {
     const big = element("p", { class: "ettr-big" }),
+      money = element("p", { class: "ettr-money" }),
       range = element("p", { class: "ettr-range" }),
       lines = element("ul", { class: "ettr-lines" });
     const first = element("div", { class: "ettr-first" }),
@@ -1012,7 +1162,7 @@
       whole = element(
         "div",
         { class: "ettr-panel" },
-        element("div", {}, big, range, lines),
+        element("div", {}, big, money, range, lines),
         element("div", {}, time.el),
         first
       );
@@ -1023,17 +1173,25 @@
     function headline(answer, assumed) {
       big.replaceChildren(
         element("strong", {}, pct(answer.best.ettr, digitsOf(answer.best.ettr, assumed))),
-        " of the time is useful training (ETTR)"
+        " of the time is useful training (",
+        element("abbr", { title: data.terms.ETTR }, "ETTR"),
+        ")"
       );
+      money.textContent = lostWords(answer);
+    }
+    function lostWords({ lostAtBest: { total, bill } }) {
+      const hours = number(about(total.h)) + " h",
+        assumed = has(model.now.written.cost || {}, "usd_per_gpu_h") ? "" : ", at an assumed price";
+      return bill > 0
+        ? `Lost per month: ${hours} and ${usd(about(total.usd))}${assumed}.`
+        : `Lost per month: ${hours}. No money: the price per GPU-hour is 0.`;
     }
     function sentencesOf(answer, more) {
-      const { band, lostAtBest: lost, run } = answer,
+      const { band, run } = answer,
         out = [];
       const now = pct(answer.now.ettr, digitsOf(answer.now.ettr, latest.assumed)),
-        current = answer.rule ? "" : `; the current interval of ${roughly(run.tau)} gives ${now}`,
-        assumed = has(model.now.written.cost || {}, "usd_per_gpu_h") ? "" : ", at an assumed price";
+        current = answer.rule ? "" : `; the current interval of ${roughly(run.tau)} gives ${now}`;
       out.push(bandWords(band.tau, band.low, band.high) + current + ".");
-      out.push(`Lost per month: ${number(about(lost.total.h))} h and ${usd(about(lost.total.usd))}${assumed}.`);
       const every = answer.now.n_failures > 0 ? answer.now.total_h / answer.now.n_failures : Infinity;
       out.push(isFinite(every) ? "MTBF " + roughly(every) + " (wall clock)." : "No failures.");
       out.push(...[publishedWords(model)].filter(Boolean));
@@ -1044,7 +1202,7 @@
         const mean = duration(answer.best.total_h);
         out.push(`Done after ${mean} on average; for the distribution run ettr plan, which simulates it.`);
       } else if (more) {
-        out.push("No date: enter the training time needed.");
+        out.push("No finishing date: enter the failure-free training time.");
       }
       const gap = answer.scenario.measured && orNull(() => ettr.unexplained(answer.scenario, answer.now.ettr));
       if (gap) {
@@ -1076,8 +1234,8 @@
         return;
       }
       range.textContent = rangesWords(more, model);
-      first.replaceChildren(...(more.recommendation ? recommended(more.recommendation) : []));
-      speak(big.textContent + ". " + range.textContent + ". " + sentences.join(" "));
+      first.replaceChildren(...(more.recommendation ? recommended(more.recommendation, model) : []));
+      speak([big.textContent + ".", money.textContent, range.textContent + ".", ...sentences].join(" "));
     }
     answering(model, (answer) => show(answer, null), show);
     return speak;
@@ -1116,14 +1274,14 @@
       el.append(element("div", { class: "ettr-calculator" }, inputs, answers));
       inputs.append(
         startInput(model),
-        input(model, "cluster.n_gpus", { label: "GPUs" }),
+        input(model, N_GPUS, { label: "GPUs" }),
         failuresInput(model),
         input(model, "checkpoint.stall_s"),
         interval(model),
         input(model, "recovery.detection_min"),
         input(model, "recovery.restart_min"),
         input(model, "cost.usd_per_gpu_h"),
-        input(model, "job.productive_h", { optional: true }),
+        workInput(model),
         input(model, "measured.ettr", { optional: true })
       );
       const say = answersPanel(model, answers),
@@ -1131,35 +1289,23 @@
       model.follow(() => {
         line.textContent = command(model);
       });
+      const prices = element("details", {}, element("summary", {}, "Prices of mitigations"), choices(model, true)),
+        more = element("a", { href: el.dataset.more || "your_cluster/what_if.html" }, "All inputs and mitigations");
       el.append(
+        prices,
         element(
           "p",
-          { class: "ettr-small" },
-          "In a terminal: ",
-          line,
-          " ",
-          copyButton(() => command(model), "Copy", say),
-          " ",
-          element("a", { href: el.dataset.more || "your_cluster/what_if.html" }, "All inputs and mitigations"),
-          "."
-        )
+          { class: "ettr-buttons" },
+          linkButton(say),
+          copyButton(() => command(model), "Copy command", say),
+          resetButton(model)
+        ),
+        element("p", { class: "ettr-small" }, "In a terminal: ", line, ". ", more, ".")
       );
     },
   };
 
   // ---- charts with inputs
-
-  // The distribution of the finishing date at the best interval, computed once per change.
-  function datesOf(model) {
-    if (!model.dates || model.dates.version !== model.version) {
-      const { scenario } = model.now;
-      model.dates = {
-        version: model.version,
-        of: ettr.finishing(scenario, ettr.best(ettr.inHours(scenario)).tau),
-      };
-    }
-    return model.dates.of;
-  }
 
   const geometric = (low, high, n) => Array.from({ length: n }, (_, i) => low * (high / low) ** (i / (n - 1)));
 
@@ -1167,20 +1313,20 @@
   // reader's values: fields that pass `isRead`, the questions in `extra`, and the texts of `chosen`.
   function chart({ takes, extra, rows, say, isRead, chosen }) {
     const asking = (model) => (name) => {
-      const value = has(state.more, "ask." + name)
-        ? state.more["ask." + name]
+      const value = has(model.state.more, "ask." + name)
+        ? model.state.more["ask." + name]
         : extra.find((question) => question.name === name).value;
       return typeof value === "function" ? value(model) : value;
     };
     function questions(model) {
       const named = ({ caption, name }, isExample) => ({ text: inCaption(caption, asking(model)(name)), isExample });
       const differs = ({ name, value }) =>
-        has(state.more, "ask." + name) &&
-        state.more["ask." + name] !== (typeof value === "function" ? value(model) : value);
+        has(model.state.more, "ask." + name) &&
+        model.state.more["ask." + name] !== (typeof value === "function" ? value(model) : value);
       return (extra || [])
         .filter((question) => differs(question) || (question.isExample && question.isExample(model)))
         .map((question) => named(question, !differs(question)))
-        .concat(chosen ? chosen().map((text) => ({ text, isExample: false })) : []);
+        .concat(chosen ? chosen(model).map((text) => ({ text, isExample: false })) : []);
     }
     // Subtitle and source of the chart; null if it shows the built numbers.
     function caption(model, built) {
@@ -1204,12 +1350,14 @@
               ? failuresInput(model)
               : path === "checkpoint.interval_min"
                 ? interval(model)
-                : input(model, path)
+                : path === "job.productive_h"
+                  ? workInput(model)
+                  : input(model, path)
           );
         }
         const ask = asking(model);
         for (const item of extra || []) {
-          inputs.append(question(model, item, ask));
+          inputs.append(input(model, "ask." + item.name, { item, value: () => ask(item.name) }));
         }
         el.prepend(inputs, problem);
         el.append(sentence);
@@ -1255,34 +1403,6 @@
     };
   }
 
-  // An input of a single chart, such as a date or a service level.
-  function question(model, item, ask) {
-    const parts = controls(item.label);
-    parts.unit.textContent = item.unit;
-    const say = (error) => parts.say(error, item.note || "");
-    function fill() {
-      if (document.activeElement !== parts.box) {
-        parts.box.value = short(ask(item.name));
-        say("");
-      }
-      parts.slide(item, ask(item.name));
-    }
-    parts.box.addEventListener("input", function () {
-      const result = parsed(parts.box.value, item);
-      say(result.error || "");
-      if (!result.error) {
-        model.setMore("ask." + item.name, result.value);
-      }
-    });
-    parts.slider.addEventListener("input", function () {
-      parts.box.value = short(fromSlider(item, Number(parts.slider.value), item.whole ? 1 : 0));
-      say("");
-      model.setMore("ask." + item.name, Number(parts.box.value));
-    });
-    model.follow(fill);
-    return parts.row;
-  }
-
   // The quantity that is constant in an answer about other sizes.
   const heldWords = ({ hold }) => "at a constant " + (hold === "job" ? "job MTBF" : "node failure rate") + ".";
 
@@ -1309,7 +1429,6 @@
         name: "target",
         label: "ETTR to reach",
         caption: "target ETTR {}",
-        unit: "(share)",
         slider: [0.5, 0.99],
         value: data.questions.target,
         least: 0.01,
@@ -1447,7 +1566,6 @@
         name: "level",
         label: "Service level of the pool",
         caption: "service level {}",
-        unit: "(share)",
         slider: [0.5, 0.9999],
         value: data.questions.level,
         least: 0.01,
@@ -1546,39 +1664,40 @@
 
   // The chosen mitigations and their effect sizes: the recommended set, until the reader chooses.
   function chosenOf(scenario, model) {
-    const explicit = Object.keys(state.more).some((name) => name.startsWith("with."));
+    const explicit = Object.keys(model.state.more).some((name) => name.startsWith("with."));
     if (explicit) {
       return new Map(
         data.catalogue
-          .filter((mitigation) => state.more["with." + mitigation.id] > 0)
-          .map((mitigation) => [mitigation.id, state.more["with." + mitigation.id]])
+          .filter((mitigation) => model.state.more["with." + mitigation.id] > 0)
+          .map((mitigation) => [mitigation.id, model.state.more["with." + mitigation.id]])
       );
     }
-    if (!model.recommended || model.recommended.version !== model.version) {
-      const recommendation = orNull(() => ettr.recommend(scenario, data.catalogue));
-      const ids = recommendation ? recommendation.steps.map((step) => step.id) : [];
-      model.recommended = { version: model.version, ids };
-    }
-    return new Map(model.recommended.ids.map((id) => [id, 1]));
+    const recommendation = recommendationOf(model);
+    return new Map((recommendation ? recommendation.steps : []).map(({ id }) => [id, 1]));
   }
   function choose(model, scenario, id, strength) {
     // the recommendation becomes the reader's choice
     const before = chosenOf(scenario, model);
     for (const [other, value] of before) {
-      state.more["with." + other] = value;
+      model.state.more["with." + other] = value;
     }
     model.setMore("with." + id, strength);
   }
-  const priceFor = (mitigation, scenario) =>
-    has(state.more, "price." + mitigation.id)
-      ? state.more["price." + mitigation.id]
-      : mitigation.usd + mitigation.usd_per_gpu * scenario.cluster.n_gpus;
+  const assumedPrice = ({ usd: once, usd_per_gpu }, { cluster }) => once + usd_per_gpu * cluster.n_gpus;
+  const isPriceYours = (model, id) => has(model.state.more, "price." + id);
+  // The price of each mitigation, by id: the reader's, or the assumed one. [USD]
+  const pricesOf = (model, scenario) =>
+    Object.fromEntries(
+      data.catalogue.map((mitigation) => [
+        mitigation.id,
+        isPriceYours(model, mitigation.id) ? model.state.more["price." + mitigation.id] : assumedPrice(mitigation, scenario),
+      ])
+    );
 
   // Hours lost per month without mitigations, and with each of the chosen ones; the order of clicks does not matter.
   function portfolioRows(scenario, model) {
     const chosen = chosenOf(scenario, model),
-      prices = Object.fromEntries(data.catalogue.map((mitigation) => [mitigation.id, priceFor(mitigation, scenario)])),
-      sets = ettr.setsOf(scenario, data.catalogue, prices, Object.fromEntries(chosen)),
+      sets = ettr.setsOf(scenario, data.catalogue, pricesOf(model, scenario), Object.fromEntries(chosen)),
       // the chosen ones that the model covers here
       ids = [...chosen.keys()].filter((id) => sets.candidates.includes(id)),
       steps = sets.stepsOf(ids);
@@ -1609,14 +1728,69 @@
     };
   }
 
-  function choices(model) {
-    const { whole, body, note, show } = table("Mitigations", ["Mitigation", "Effect size", "Price [USD]"], "ettr-choices");
+  // The price of a mitigation; without a number, the assumed one.
+  function priceInput(model, scenario, mitigation, note) {
+    const { id, title } = mitigation;
+    function take({ target: box }) {
+      const isEmpty = box.value.trim() === "",
+        { value, error } = isEmpty ? {} : parsed(box.value, { least: 0, most: 1e15, unit: "USD", quantity: "USD" });
+      box.setAttribute("aria-invalid", Boolean(error));
+      note.textContent = error || "";
+      if (!error) {
+        model.setMore("price." + id, value);
+      }
+    }
+    return element("input", {
+      type: "text",
+      inputmode: "decimal",
+      value: exactly(pricesOf(model, scenario)[id]),
+      placeholder: exactly(assumedPrice(mitigation, scenario)),
+      "aria-label": `Price of ${title}, USD`,
+      on: { input: take },
+    });
+  }
+
+  // Mitigations with their prices, and on a page that combines them, a choice and an effect size of each.
+  function choices(model, hasOnlyPrices) {
+    const columns = ["Mitigation", ...(hasOnlyPrices ? [] : ["Effect size"]), "One-time price [USD]"],
+      { whole, body, note, show } = table("Mitigations", columns, "ettr-choices");
+    function row(mitigation, scenario, chosen) {
+      const { id, title } = mitigation,
+        price = priceInput(model, scenario, mitigation, note);
+      if (hasOnlyPrices) {
+        return [title, price];
+      }
+      const isChosen = chosen.has(id),
+        part = isChosen ? chosen.get(id) : 1,
+        conflicts = (other) => chosen.has(other.id) && mitigation.conflicts.includes(other.id),
+        other = isChosen ? null : data.catalogue.find(conflicts);
+      const box = element("input", {
+        type: "checkbox",
+        "data-key": id,
+        disabled: Boolean(other),
+        on: { change: (event) => choose(model, scenario, id, event.target.checked ? 1 : 0) },
+      });
+      box.checked = isChosen;
+      const effect = element("input", {
+        type: "range",
+        min: 1,
+        max: 100,
+        value: 100 * part,
+        disabled: !isChosen,
+        "data-key": "effect-" + id,
+        "aria-label": "Effect size of " + title,
+        "aria-valuetext": pct(part, 0),
+        on: { input: (event) => choose(model, scenario, id, Number(event.target.value) / 100) },
+      });
+      const conflict = other && element("span", { class: "ettr-note" }, " conflicts with " + other.title);
+      return [[element("label", {}, box, " " + title), conflict], [effect, " ", pct(part, 0)], price];
+    }
     function fill() {
-      const active = body.contains(document.activeElement) ? document.activeElement : null;
+      const active = body.contains(document.activeElement) ? document.activeElement : null,
+        { scenario, refused, error } = model.now;
       if (active && active.type === "text") {
         return;
       }
-      const { scenario, refused, error } = model.now;
       if (error || refused.length) {
         show([]);
         return;
@@ -1625,58 +1799,7 @@
         sets = orNull(() => ettr.setsOf(scenario, data.catalogue)),
         candidates = sets ? sets.candidates : [],
         available = data.catalogue.filter(({ id }) => chosen.has(id) || candidates.includes(id));
-      show(
-        available.map((mitigation) => {
-          const key = mitigation.id,
-            isChosen = chosen.has(key),
-            part = isChosen ? chosen.get(key) : 1,
-            conflicts = ({ id }) => chosen.has(id) && mitigation.conflicts.includes(id),
-            other = isChosen ? null : data.catalogue.find(conflicts);
-          const box = element("input", {
-            type: "checkbox",
-            "data-key": key,
-            disabled: Boolean(other),
-            on: { change: (event) => choose(model, scenario, key, event.target.checked ? 1 : 0) },
-          });
-          box.checked = isChosen;
-          const effect = element("input", {
-            type: "range",
-            min: 1,
-            max: 100,
-            value: 100 * part,
-            disabled: !isChosen,
-            "data-key": "effect-" + key,
-            "aria-label": "Effect size of " + mitigation.title,
-            "aria-valuetext": pct(part, 0),
-            on: { input: (event) => choose(model, scenario, key, Number(event.target.value) / 100) },
-          });
-          const cost = element("input", {
-            type: "text",
-            inputmode: "decimal",
-            value: short(priceFor(mitigation, scenario)),
-            disabled: !isChosen,
-            "aria-label": "Price of " + mitigation.title + ", USD",
-            on: {
-              input: function (event) {
-                const result = parsed(event.target.value, { least: 0, most: 1e15, unit: "USD", quantity: "USD" });
-                event.target.setAttribute("aria-invalid", Boolean(result.error));
-                note.textContent = result.error || "";
-                if (!result.error) {
-                  model.setMore("price." + key, result.value);
-                }
-              },
-            },
-          });
-          return [
-            [
-              element("label", {}, box, " " + mitigation.title),
-              other && element("span", { class: "ettr-note" }, " conflicts with " + other.title),
-            ],
-            [effect, " ", pct(part, 0)],
-            cost,
-          ];
-        })
-      );
+      show(available.map((mitigation) => row(mitigation, scenario, chosen)));
       const again = active && body.querySelector(`[data-key="${active.dataset.key}"]`);
       if (again) {
         again.focus();
@@ -1689,12 +1812,12 @@
   const portfolioChart = chart({
     takes: ["cluster.n_gpus", "failures.mttf", "checkpoint.stall_s", "recovery.restart_min", "cost.usd_per_gpu_h"],
     rows: (scenario, ask, model) => ({ steps: portfolioRows(scenario, model) }),
-    chosen: () =>
+    chosen: (model) =>
       [
         ["with.", "your choice of mitigations"],
         ["price.", "your prices of mitigations"],
       ]
-        .filter(([prefix]) => Object.keys(state.more).some((name) => name.startsWith(prefix)))
+        .filter(([prefix]) => Object.keys(model.state.more).some((name) => name.startsWith(prefix)))
         .map(([, text]) => text),
     say(drawn) {
       const steps = drawn.steps.slice(1),
@@ -1784,6 +1907,13 @@
       failuresInput,
       startInput,
       answersPanel,
+      workInput,
+      linkButton,
+      resetButton,
+      answerOf,
+      datesOf,
+      numbersInWords,
+      Model,
       choices,
       portfolioRows,
       sourceInWords,
@@ -1803,9 +1933,9 @@
   function begin(places) {
     checkAddress();
     listeners.add(checkAddress);
-    const model = new Model(),
-      home = places.map((el) => el.dataset.ettrStart).find((id) => id && has(data.starts, id));
-    model.homeId = home || data.book;
+    const home = places.map((el) => el.dataset.ettrStart).find((id) => id && has(data.starts, id)),
+      model = new Model(state, home);
+    listeners.add(() => model.changed("all"));
     model.changed("all");
     window.ettrWidgets.model = model;
     for (const el of places) {

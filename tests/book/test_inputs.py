@@ -247,7 +247,7 @@ def test_a_moved_value_is_in_the_caption_until_the_reader_goes_back(opened):
     (drawing,) = saved(page, place, "SVG picture")
     for text in (drawing, *tables_of_scenarios(page, place)):
         assert "8,192 GPUs" in text
-    page.get_by_role("button", name="Reset to the book’s run").click()
+    page.get_by_role("button", name="Reset everything").click()
     settle(page)
     assert page.evaluate(CAPTION, place) == built
     (drawing,) = saved(page, place, "SVG picture")
@@ -341,7 +341,7 @@ def test_numbers_go_from_page_to_page_and_back(opened):
     page.query_selector('a[href*="ettr/scale.html"]').click()
     page.wait_for_function(READY, polling=50)
     assert entry(page, "GPUs").input_value() == "8192"
-    page.get_by_role("button", name="Reset to the book’s run").click()
+    page.get_by_role("button", name="Reset everything").click()
     settle(page)
     assert entry(page, "GPUs").input_value() == "16384" and page.query_selector(".ettr-banner") is None
     assert "cluster" not in page.url
@@ -413,23 +413,150 @@ def test_a_run_that_would_never_end_is_a_sentence(opened):
 
 
 @pytest.mark.parametrize(
-    "fragment",
+    ("fragment", "words"),
     [
-        "#cluster.n_gpus=<script>alert(1)</script>",
-        "#cluster.n_gpus=-5",
-        "#__proto__.x=1",
-        "#start=nowhere",
-        "#cluster.n_gpus=%E0%A4%A",
-        "#with.nothing=1",
+        ("#cluster.n_gpus=<script>alert(1)</script>", "cluster.n_gpus=<script>"),
+        ("#cluster.n_gpus=-5", "cluster.n_gpus: must be >= 1 GPUs, got -5 GPUs"),
+        ("#cluster.n_gpus=4097", "must be a multiple of 8 GPUs"),
+        ("#__proto__.x=1", "__proto__.x"),
+        ("#start=nowhere", "start=nowhere"),
+        ("#start=llama3-405b-tokens&cluster.n_gpus=8192", "fixed by the tokens"),
+        ("#cluster.n_gpus=%E0%A4%A", "cluster.n_gpus=%E0%A4%A"),
+        ("#with.nothing=1&price.peer-checkpoint=-1", "with.nothing"),
+        ("#a.start=nowhere&a.recovery.restart_min=-1", "a.recovery.restart_min: must be >= 0 min"),
+        ("#cluster.n_gpus=4096&x.y=" + "9" * 100_000, "is longer than 8000 characters"),
     ],
 )
-def test_an_address_that_was_edited_is_left_out_with_a_notice_and_never_run(opened, fragment):
+def test_an_address_that_was_edited_is_left_out_with_a_notice_and_never_run(opened, fragment, words):
     page = opened(INDEX, fragment)
     page.wait_for_selector(".ettr-notice")
-    assert "Ignored" in page.query_selector(".ettr-notice").text_content()
+    notices = " ".join(page.locator(".ettr-notice").all_inner_texts())
+    assert "ignored" in notices and words in notices and len(notices) < 400
     assert entry(page, "GPUs").input_value() == "16384"
     assert page.query_selector(".ettr-notice script") is None
     assert "91%" in answers(page)
+
+
+@pytest.mark.parametrize(
+    ("fragment", "words"),
+    [
+        ("#cost.usd_per_gpu_h=0", "the price per GPU-hour is 0"),
+        (f"#start={page_data.MINE}", "No finishing date"),
+        ("#failures.rate_per_1000_node_days=0", "No failures."),
+        ("#cluster.n_gpus=100000000&failures.node_mttf_h=100", "the run would practically never end"),
+        ("#a.start=llama3-405b&a.cluster.n_gpus=100000000&a.failures.node_mttf_h=100", "no answer"),
+        ("#maintenance.per_day=1000&maintenance.duration_min=240", "With these numbers"),
+    ],
+)
+def test_a_scenario_that_lacks_something_gets_a_sentence_and_no_broken_number(opened, fragment, words):
+    page = opened(WHAT_IF, fragment)
+    page.wait_for_function("words => document.body.innerText.includes(words)", arg=words, polling=50)
+    settle(page)
+    text = page.query_selector("article").inner_text()
+    assert not re.search("NaN|Infinity|undefined", text)
+
+
+def test_two_scenarios_are_compared_and_travel_in_one_link(opened):
+    page = opened(WHAT_IF, "#checkpoint.stall_s=20")
+    page.get_by_role("button", name="Compare with…").click()
+    entry(page, "GPUs").fill("32,768")
+    settle(page)
+    first = Scenario.load("llama3-405b").override({"checkpoint.stall_s": 20})
+    a, b = (plan.make(run) for run in (first, first.override({"cluster.n_gpus": 32768})))
+    rows = [row.inner_text().split("\t") for row in page.locator(".ettr-compared tbody tr").all()]
+    assert rows[0][1:3] == [sentences.pct(answer.budget.ettr) for answer in (a, b)]
+    assert rows[0][3] == f"{100 * (b.budget.ettr - a.budget.ettr):.1f} points"
+    lost = [answer.losses_at_best.total.usd_per_month for answer in (a, b)]
+    money = [sentences.usd(sentences.about(usd)) for usd in (*lost, lost[1] - lost[0])]
+    assert rows[2][1:] == [*money[:2], "+" + money[2]]
+    dates = [sentences.duration(answer.dates.finishing.quantile(0.9)) for answer in (a, b)]
+    assert rows[3][1:3] == dates and len(rows) == 6
+    page.evaluate(
+        """() => Object.defineProperty(navigator, "clipboard",
+        { value: { writeText: async (text) => { window.copied = text; } } })"""
+    )
+    page.get_by_role("button", name="Copy link").click()
+    page.get_by_role("button", name="Link copied").wait_for()
+    link = page.evaluate("() => window.copied")
+    again = opened(WHAT_IF, link[link.index("#") :])
+    settle(again)
+    assert [row.inner_text().split("\t") for row in again.locator(".ettr-compared tbody tr").all()] == rows
+    page.get_by_role("button", name="Stop comparing").click()
+    settle(page)
+    assert not page.locator(".ettr-compared").is_visible() and "a.start" not in page.url
+
+
+def test_each_slider_shows_its_ends(opened):
+    page = opened(WHAT_IF)
+    for row in page.locator(".ettr-sections .ettr-input:has(input[type=range])").all():
+        assert all(text.strip() for text in row.locator(".ettr-ends > span").all_text_contents())
+    ends = page.locator("[data-path='checkpoint.stall_s'] .ettr-ends")
+    low, high = page_data.INPUTS["checkpoint.stall_s"][:2]
+    assert ends.inner_text().split() == [f"{low}", "s", f"{high}", "s"]
+
+
+def test_the_work_can_be_given_in_days_or_tokens(opened):
+    page = opened(INDEX)
+    entry(page, "Failure-free training time").fill("100")
+    settle(page)
+    assert page.url.endswith("#job.productive_h=2400")
+    run = Scenario.load("llama3-405b-tokens")
+    page = opened(WHAT_IF, f"#start={run.name}")
+    page.get_by_label("Unit of: Failure-free training time").select_option("tokens")
+    box = entry(page, "Tokens to train on")
+    assert float(box.input_value()) == run.job.tokens
+    box.fill("7.8T")
+    settle(page)
+    assert float(page.url.rpartition("=")[2]) == pytest.approx(run.productive_h * 7.8e12 / run.job.tokens)
+
+
+def test_one_value_or_all_are_reset_to_those_of_the_start(opened):
+    page = opened(WHAT_IF, "#start=opt-175b&cluster.n_gpus=2048&checkpoint.stall_s=40&recovery.restart_min=9")
+    run = Scenario.load("opt-175b")
+    page.get_by_role("button", name="GPUs: reset to").click()
+    assert entry(page, "GPUs").input_value() == str(run.cluster.n_gpus)
+    assert entry(page, "Checkpoint stall").input_value() == "40"
+    reset = page.get_by_role("button", name=f"Reset to the values of {run.title}")
+    reset.click()
+    settle(page)
+    assert entry(page, "Checkpoint stall").input_value() == f"{run.checkpoint.stall_s:g}"
+    assert page.url.endswith("#start=opt-175b") and reset.is_disabled()
+
+
+def test_a_price_on_the_first_page_changes_what_is_recommended(opened):
+    page = opened(INDEX)
+    title = plan.make("llama3-405b").recommendation.steps[0].title
+    assert f"{title}: saves" in answers(page)
+    page.get_by_text("Prices of mitigations").click()
+    box = page.get_by_role("textbox", name=f"Price of {title}, USD")
+    box.fill("1B")
+    assert f"{title}: saves" not in answers(page) and "=1000000000" in page.url
+    box.fill("")
+    assert f"{title}: saves" in answers(page) and "price" not in page.url
+
+
+@pytest.mark.parametrize("view", ["light", "dark-phone"])
+def test_published_runs_are_cards_that_a_keyboard_chooses(opened, view):
+    page, run = opened(WHAT_IF, view=view), Scenario.load("opt-175b")
+    cards = page.get_by_role("group", name="Start from").get_by_role("button")
+    assert cards.count() == len(evidence.scenario_names()) + 1
+    card = cards.filter(has_text=run.title)
+    shown = f"{run.cluster.n_gpus:,} GPUs", f"ETTR {100 * plan.make(run).budget.ettr:.0f}%"
+    assert all(text in card.inner_text() for text in shown) and "MTBF" in card.inner_text()
+    card.press("Enter")
+    assert card.get_attribute("aria-pressed") == "true"
+    assert entry(page, "GPUs").input_value() == str(run.cluster.n_gpus)
+    for box in (card.bounding_box() for card in cards.all()):
+        assert box["x"] >= 0 and box["x"] + box["width"] <= page.viewport_size["width"]
+
+
+@pytest.mark.parametrize("docname", [INDEX, WHAT_IF])
+def test_the_answer_and_its_money_are_seen_without_scrolling(opened, docname):
+    page = opened(docname)
+    page.set_viewport_size({"width": 1280, "height": 800})
+    for part in (".ettr-big", ".ettr-money"):
+        box = page.locator(part).bounding_box()
+        assert box["y"] > 0 and box["y"] + box["height"] < 800
 
 
 def test_without_javascript_the_pages_have_their_built_answers(opened):

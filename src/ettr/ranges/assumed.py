@@ -21,6 +21,7 @@ from ettr.scenario.paths import INTERVAL
 
 THIS_RATE, ACROSS = "with this node failure rate", "across published clusters"
 """Labels of the two ranges: at the run's own failure rate, and with the failure rates of published clusters."""
+RANGE_WORDS = "plausible range {range}{where}{condition}; largest uncertainty: {leading}{noted}"
 _WORTH_SAYING = 0.05
 """Share of redrawn points above which the text of a range mentions them."""
 
@@ -116,7 +117,9 @@ class Assumptions(Answer):
         redrawn = self.n_redrawn / (self.n_redrawn + self.n_draws)
         noted = f"; {pct(redrawn, 0)} of the draws broke a rule and were redrawn" if redrawn > _WORTH_SAYING else ""
         where = f" {self.label}" if self.label == ACROSS or rate_is_from_elsewhere(self.scenario) else ""
-        return f"plausible range {span_of_ettr(low, high)}{where}{condition}; largest uncertainty: {leading}{noted}"
+        return RANGE_WORDS.format(
+            range=span_of_ettr(low, high), where=where, condition=condition, leading=leading, noted=noted
+        )
 
     @property
     def short_words(self) -> str:

@@ -16,6 +16,7 @@ from ettr.mitigation import Catalogue
 from ettr.recommendation.ranges import savings
 from ettr.scenario import Scenario
 
+EACH_SAVING = "Each row's saving assumes that the other rows are in place, so the savings do not add up."
 _MOST_NAMED = 3
 
 
@@ -294,11 +295,7 @@ class Recommendation(Answer):
         steps = {1: "it", 2: "both"}.get(n, f"all {count(n)}")
         saved = f", net saving {usd(about(self.net_usd))}{self._plausible} in {self.horizon}"
         net = saved if self.has_price else ""
-        note = (
-            ""
-            if n == 1
-            else " Each row's saving assumes that the other rows are in place, so the savings do not add up."
-        )
+        note = "" if n == 1 else f" {EACH_SAVING}"
         ettr = pct(self.ettr_with_all, 1 if self.ettr_with_all > 0.985 else 0)
         return f"With {steps}: ETTR {ettr}{without}{every}{net}.{note}"
 

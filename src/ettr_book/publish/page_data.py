@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,11 @@ from ettr.core.units import H_PER_DAY, LAST_DIGITS, unit_of
 from ettr.plan import assumed_fields
 from ettr.plots.named import DEFAULTS
 from ettr.plots.theme import PART_COLOURS, cited
-from ettr.ranges.assumed import measured_words
+from ettr.ranges.assumed import RANGE_WORDS, measured_words
 from ettr.ranges.inputs import Assumed, around, assumed_inputs, median_rate, rate_across_clusters
+from ettr.recommendation.answer import EACH_SAVING
 from ettr.scenario import Scenario
+from ettr.scenario.field_list import fields_of
 from ettr.scenario.fields import amount_of, is_written, meta_at
 from ettr.scenario.paths import INIT, N_GPUS, OBSERVED, PERSIST, SLOWDOWN, bounds_at, model_of
 from ettr_book.validation import CALCULATORS
@@ -52,7 +55,7 @@ INPUTS: dict[str, tuple[float, float, str]] = {
     "recovery.person_min": (0, 240, "Wait for a person"),
     "maintenance.per_day": (0, 4, "Maintenance stops"),
     "maintenance.duration_min": (1, 240, "Duration of a maintenance stop"),
-    "job.productive_h": (24, 8766, "Training time needed"),
+    "job.productive_h": (24, 8766, "Failure-free training time"),
     "job.throughput_factor": (0.5, 1, "Relative training speed"),
     "cost.usd_per_gpu_h": (0.5, 10, "Price per GPU-hour"),
     "cost.usd_per_day": (0, 100_000, "Fixed price per day"),
@@ -78,6 +81,7 @@ _CAPTIONS = {
     "measured.ettr": "measured ETTR {}",
 }
 """Values in captions of charts, if name, value and unit in this order would not read well."""
+_ETTR = "Effective Training Time Ratio: hours of useful training over wall-clock hours, queueing included"
 _UNITS = {"maintenance.per_day": "per day", "cost.usd_per_gpu_h": "USD", "cost.usd_per_day": "USD"}
 
 
@@ -116,6 +120,8 @@ def page_data(scenario: Scenario, named: str = "") -> dict[str, Any]:
             for part, words in PART_WORDS.items()
         ],
         "questions": DEFAULTS,
+        "sentences": {"range": RANGE_WORDS, "each": EACH_SAVING},
+        "terms": {"ETTR": _ETTR},
         "clusters": _assumed(rate_across_clusters(scenario)),
         "published": [run.record for run in evidence.published_runs()],
         "similar": evidence.SIMILAR,
@@ -146,9 +152,9 @@ def start(scenario: Scenario, written: dict[str, Any] | None = None) -> dict[str
     ``assumed`` has the inputs with a range, ``assumed_fields`` all values without a source; ``cited`` is the title with
     its sources, as captions of charts state it.
 
-    Tokens of a job are replaced by its hours at its own size.
+    Tokens of a job are replaced by its hours at its own size; ``tokens_per_h`` leads back to them.
     """
-    tokens = scenario.job.tokens is not None
+    tokens = scenario.job.tokens
     stated = scenario.override({"job.productive_h": scenario.productive_h}) if tokens else scenario
     return {
         "title": scenario.title,
@@ -158,6 +164,7 @@ def start(scenario: Scenario, written: dict[str, Any] | None = None) -> dict[str
         "cited": cited(stated),
         "condition": measured_words(stated),
         "fixed": ["cluster.n_gpus"] if tokens else [],
+        "tokens_per_h": tokens / scenario.productive_h if tokens else None,
     }
 
 
@@ -219,7 +226,7 @@ def _field(path: str) -> dict[str, Any]:
     low, high, label = INPUTS[path]
     rules, meta = dict(bounds_at(path, Scenario)), meta_at(path, Scenario)
     field: dict[str, Any] = {"label": label, "unit": _UNITS.get(path, unit_of(path)), "slider": [low, high]}
-    field["quantity"] = unit_of(path)
+    field |= {"quantity": unit_of(path), "meaning": _meanings()[path]}
     field |= {"least": rules.get(">=", rules.get(">", 0.0)), "open": ">" in rules}
     field |= {"most": rules["<"] * (1 - LAST_DIGITS) if "<" in rules else rules["<="]}
     field["whole"] = path.startswith("cluster.") or path == OBSERVED
@@ -228,6 +235,12 @@ def _field(path: str) -> dict[str, Any]:
     field["name"] = amount_of(path, Scenario).removeprefix("the ") if meta.says else label.lower()
     field["caption"] = _CAPTIONS.get(path, f"{field['name']} {{}} {field['unit']}".strip())
     return field
+
+
+@cache
+def _meanings() -> dict[str, str]:
+    """Return the meaning of each field, for tooltips."""
+    return {field.path: field.meaning for field in fields_of(Scenario)}
 
 
 def _catalogue() -> Iterator[dict[str, Any]]:
