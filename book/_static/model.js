@@ -1032,6 +1032,26 @@
   const enoughSpares = (inRepair, level) =>
     inRepair > 0 ? leastWhole((s) => poissonUpTo(s, inRepair) >= level, inRepair) : 0;
 
+  // The share of the time that a job waits for a node: Erlang's loss formula for s + 1 places. A waiting job has no
+  // failures, so the number in repair is a Poisson number up to s + 1.
+  function waitingShare(nSpares, inRepair) {
+    if (!(inRepair > 0)) {
+      return 0;
+    }
+    const n = nSpares + 1,
+      upTo = poissonUpTo(n, inRepair);
+    if (upTo > 1e-12) {
+      return 1 - poissonUpTo(n - 1, inRepair) / upTo;
+    }
+    let total = 1,
+      term = 1; // far below the mean: the sum of n! / ((n - j)! a^j)
+    for (let j = 0; term > 1e-18 * total; j++) {
+      term *= (n - j) / inRepair;
+      total += term;
+    }
+    return 1 / total;
+  }
+
   // Mean number of nodes in repair, for a repair time in hours.
   function inRepair(scenario, repairH) {
     const run = inHours(scenario),
@@ -1672,7 +1692,8 @@
     isMissing,
     atBest,
     enoughSpares,
-    poissonUpTo,
+    leastWhole,
+    waitingShare,
     inRepair,
   };
 })(typeof window === "undefined" ? globalThis : window);

@@ -1575,16 +1575,17 @@
     rows(scenario, ask) {
       const out = ettr.inRepair(scenario, ask("repair_h")),
         level = ask("level");
-      const need = ettr.enoughSpares(out, level),
+      const enough = (s) => 1 - ettr.waitingShare(s, out),
+        need = ettr.leastWhole((s) => enough(s) >= level, ettr.enoughSpares(out, level)),
         most = Math.max(5, Math.ceil(1.3 * ettr.enoughSpares(out, 0.9999)));
       const step = Math.max(1, Math.ceil(most / 80)),
         lines = [];
       for (let s = 0; s <= most; s += step) {
-        lines.push({ n_spares: s, chance: ettr.poissonUpTo(s, out) });
+        lines.push({ n_spares: s, chance: enough(s) });
       }
       return {
         lines,
-        need: [{ n_spares: need, chance: ettr.poissonUpTo(need, out) }],
+        need: [{ n_spares: need, chance: enough(need) }],
         level: [{ chance: level }],
         out,
       };

@@ -8,7 +8,7 @@ from functools import cache
 import pytest
 
 from ettr import Scenario, budget, plan, recommendation
-from ettr_book.chapters import failure_log, finishing_date, one_by_one, scale, spares, thermal, what_failed
+from ettr_book.chapters import failure_log, finishing_date, one_by_one, scale, thermal, what_failed
 from ettr_book.chapters.common.runs import affordable, followed, for_timeline, of_failures, shortened
 from ettr_book.chapters.sources.tables import interruption_shares
 
@@ -42,12 +42,6 @@ def test_scale_by_hand(name, apart):
 def test_the_date_by_hand(name):
     dates = finishing_date.tables.finishing_dates(run(name), 50)
     assert finishing_date.tables.by_hand(dates).mean_h == pytest.approx(dates.ends_h[1], rel=0.03)
-
-
-@pytest.mark.parametrize("name", PRESETS)
-def test_spares_by_hand(name):
-    pool = spares.tables.pooled_run(run(name))
-    assert spares.tables.by_hand(pool)["n_spares"] == pytest.approx(pool.best.n_spares, rel=0.25, abs=1.5)
 
 
 def test_stops_by_hand():

@@ -280,6 +280,9 @@ def test_pools_have_the_same_sizes(page):
     pairs = np.column_stack([in_repair, levels]).tolist()
     of_script = page.evaluate("pairs => pairs.map(([a, level]) => ettr.enoughSpares(a, level))", pairs)
     assert of_script == [spares.enough_spares(a, level) for a, level in pairs]
+    pools = np.column_stack([random.integers(0, 2000, 300), in_repair]).tolist()
+    of_script = page.evaluate("pairs => pairs.map(([s, a]) => ettr.waitingShare(s, a))", pools)
+    assert of_script == pytest.approx([spares.waiting_share(s, a) for s, a in pools], rel=1e-9, abs=1e-12)
     run = Scenario.load("llama3-405b").override({"spares": {"n_nodes": 17}, "repair": {"manual_h": 24}})
     bare = plain(run.override({"spares": None, "repair": None}))
     assert page.evaluate("run => ettr.inRepair(run, 24)", bare) == pytest.approx(
