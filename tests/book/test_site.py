@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import http.server
 import json
 import re
+import threading
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -120,6 +123,68 @@ def test_the_reader_can_switch_to_dark_and_back(site, drawn):
         if colour not in colours:
             colours.append(colour)
     assert page.said == []
+
+
+def test_a_page_is_described_and_loads_no_more_than_it_needs(site):
+    for name in PAGES:
+        head = (site / f"{name}.html").read_text(encoding="utf-8").partition("<body")[0]
+        (described,) = re.findall(r'<meta name="description" content="([^"]+)"', head)
+        assert 20 < len(described) <= 200, (name, described)  # up to 160 characters and their escapes
+        for card in ("og:title", "og:description", "og:type"):
+            assert f'property="{card}"' in head, (name, card)
+        for script in ("fontawesome", "searchindex", "searchtools"):
+            assert f"/{script}.js" not in head, (name, script)
+        has_formula = 'class="math' in (site / f"{name}.html").read_text(encoding="utf-8")
+        assert ("mathjax/" in head) == has_formula, name
+    assert not (site / "_static/scripts/fontawesome.js").exists()
+
+
+def test_every_icon_is_drawn_without_a_font(site, open_page):
+    fonts = "() => performance.getEntriesByType('resource').map(e => e.name).filter(n => n.includes('fontawesome'))"
+    page = open_page(site / f"{PAGES[0]}.html")
+    masks = page.eval_on_selector_all(
+        ".fa-solid, .fas", "all => all.map(icon => getComputedStyle(icon, '::before').maskImage)"
+    )
+    assert masks and all(mask.startswith("url(") for mask in masks)
+    assert page.evaluate(fonts) == []
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_the_root_opens_the_first_page(site, open_page, scripts):
+    page = open_page(site / "index.html", "#part", java_script_enabled=scripts)
+    page.wait_for_url(f"**/{PAGES[0]}.html*")
+
+
+@pytest.mark.parametrize("address", ["none.html", "book/none.html", "a/b/c/none.html"])
+def test_a_wrong_address_leads_back_at_any_depth(site, browser, address):
+    """As a server shows it, below a folder, at an address that does not exist."""
+
+    class Handler(http.server.SimpleHTTPRequestHandler):
+        def translate_path(self, path):
+            return super().translate_path(path.removeprefix("/folder")) if path.startswith("/folder/") else "/none"
+
+        def send_error(self, code, message=None, explain=None):
+            body = (site / "404.html").read_bytes()
+            self.send_response(code)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Handler, directory=site)) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        root = f"http://127.0.0.1:{server.server_port}/folder/"
+        page = browser.new_page()
+        page.goto(root + address)
+        page.wait_for_function("root => document.links[0].href.startsWith(root + 'book/')", arg=root, polling=50)
+        page.fill("input", "interval")
+        page.press("input", "Enter")
+        page.wait_for_selector("#search-results li a", timeout=20_000)
+        assert page.url == f"{root}search.html?q=interval"
+        page.close()
+        server.shutdown()
 
 
 def test_search_finds_a_word(site, open_page):

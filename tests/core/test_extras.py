@@ -27,7 +27,7 @@ BY_NAME = {
     "jupyter-book": ("ettr_book/publish/site.py", "jupyter_book.cli"),
     "nvidia-ml-py": ("ettr/telemetry/recording.py", '"pynvml"'),
     "sphinx-book-theme": ("../_config.yml", "sphinx_book_theme"),
-    "sphinx-mathjax-offline": ("ettr_book/publish/extension.py", '"sphinx-mathjax-offline"'),
+    "sphinx-mathjax-offline": ("ettr_book/publish/assets.py", '"sphinx-mathjax-offline"'),
 }
 """What is used without an import: run, or read as files."""
 

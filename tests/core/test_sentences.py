@@ -107,6 +107,14 @@ def test_a_finding_shows_its_text():
     assert str(finding) == finding._repr_mimebundle_()[0]["text/markdown"] == "**text**"
 
 
+def test_jupyter_shows_a_finding_without_the_signs_of_the_book():
+    text = r"**[91%]{#q-ettr}** by {doc}`the model </book/a>`, see {doc}`scale`; \[kept\]"
+    data, metadata = Finding("title", text)._repr_mimebundle_()
+    assert data["text/markdown"] == r"**91%** by the model, see scale; \[kept\]"
+    assert data["text/plain"] == "**91%** by the model, see scale; [kept]"
+    assert metadata[sentences.MYST] == text
+
+
 # --------------------------------------------------------------------------- templates
 
 

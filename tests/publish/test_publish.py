@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import html
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -13,16 +15,18 @@ from pathlib import Path
 import nbformat
 import pytest
 import yaml
+from docutils import nodes
 from nbformat import v4
 
 from ettr import Scenario, evidence, ranges
 from ettr.core import durable
 from ettr.core.errors import EttrError, InputError, NotebookFailed, UnknownName
+from ettr.core.sentences import Finding
 from ettr.notebook import BOOK
 from ettr.sweep import pool
 from ettr.sweep.tables import Entry
 from ettr_book import publish
-from ettr_book.publish import chapters, extension, page_data, pages, site
+from ettr_book.publish import chapters, extension, head, page_data, pages, site
 from notebooks import local_cluster, written
 
 REPOSITORY = Path(__file__).parents[2]
@@ -35,6 +39,7 @@ parts:
       - file: book/first
         sections: [{file: book/notes}]
 """
+TITLE = "<b>A*B</b> & `c` $x^2$ {doc}`d` [e](f) \\ {{ g }} | 'h' _i_ # <script>j()</script>"
 BEFORE = {extension.MARK: "{}", "old.html": "a page of the site before"}
 
 
@@ -44,6 +49,12 @@ def write_index(root: Path, *sources: str) -> None:
 
 def write_first(root: Path, *sources: str, text: str = "## Limits", title: str = "What first?") -> None:
     written(root / "book/first.ipynb", *sources, parameters=None, title=title, text=text)
+
+
+def add_study(path: Path) -> None:
+    document = nbformat.read(path, as_version=4)
+    document.cells.append(v4.new_markdown_cell("## A study\n\nOf the published run.", metadata={"tags": ["study"]}))
+    nbformat.write(document, path)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -215,6 +226,31 @@ def test_a_solution_is_folded_on_the_page():
         "code_prompt_show": "Solution",
         "code_prompt_hide": "Hide the solution",
     }
+
+
+def test_generated_text_has_its_ids_and_links_on_the_page():
+    document = notebook_of(("text", "# Q?", []), ("code", "answer()", []))
+    data, metadata = Finding("A", "[91%]{#q-ettr}")._repr_mimebundle_()
+    document.cells[1].outputs = [v4.new_output("display_data", data, metadata=metadata)]
+    page = pages.page(document, "book/a.ipynb")
+    assert page.cells[1].outputs[0].data["text/markdown"] == "[91%]{#q-ettr}"
+    assert document.cells[1].outputs[0].data["text/markdown"] == "91%"
+
+
+def test_a_description_is_the_answer_and_the_first_words_of_a_page():
+    page = nodes.section("", nodes.paragraph(text="Why\nthis? " + 30 * "More. "))
+    described = head.description("It takes 9 h", page)
+    assert described.startswith("It takes 9 h. Why this? More.") and described.endswith("…")
+    assert len(described) <= head.LONGEST
+    assert head.description("", nodes.section()) == ""
+
+
+def test_a_head_describes_the_page_and_escapes_what_a_title_contains():
+    tags = head.tags("A &lt;b&gt; <code>c</code>", 'Is "it" <so>?', "Book & more", False)
+    assert '<meta name="description" content="Is &quot;it&quot; &lt;so&gt;?" />' in tags
+    assert '<meta property="og:title" content="A &lt;b&gt; c" />' in tags
+    assert '<meta property="og:site_name" content="Book &amp; more" />' in tags
+    assert "og:image" not in tags
 
 
 def test_commentary_on_the_published_run_is_left_out_with_its_headings():
@@ -448,9 +484,11 @@ def test_a_scenario_in_any_folder_has_a_book_in_any_other_that_says_what_has_no_
     folder.mkdir()
     (folder / "-site @.csv").write_text("time,temp_c\n" + "".join(f"2025-06-01T{h:02d}:00,{h}\n" for h in range(24)))
     mine.write_text(
+        f"title: {json.dumps(TITLE)}\n"
         "cluster: {n_gpus: 64}\njob: {productive_h: 20}\nfailures: {job_mttf_h: 40}\nheat: {weather: '-site @.csv'}\n"
     )
     write_index(own_book, "from ettr import Scenario", "print('speed', Scenario.load(scenario).speed)")
+    add_study(own_book / "book/index.ipynb")
     refused = "from ettr.core.errors import NotModelled\nraise NotModelled('no term for *spares* (spares.n_nodes)')"
     write_first(own_book, refused, text="## Sources\n\nNothing.")
     assert publish.build(own_book, out, scenario=mine, progress=False) == out / "book/index.html"
@@ -459,6 +497,12 @@ def test_a_scenario_in_any_folder_has_a_book_in_any_other_that_says_what_has_no_
     why = "This page has no answer for this run: no term for *spares* (spares.n_nodes)."
     assert why in built["book/first.html"] and "Nothing." in built["book/first.html"]
     assert 'href="index.html"' in built["book/first.html"].partition(why)[2]
+    shown = re.sub("[\u2018\u2019]|&#x27;", "'", built["book/index.html"])
+    title = html.escape(TITLE, quote=False)
+    assert f"This copy of the book was computed for {title}." in shown
+    assert f"Commentary on the published runs is left out: this copy was computed for {title}." in shown
+    downloaded = (out / "_sources/book/index.ipynb").read_text(encoding="utf-8")
+    assert "Of the published run." not in shown + downloaded
 
 
 def test_the_site_is_whole_and_that_of_jupyter_book_alone_and_a_warning_leaves_it_as_it_is(own_book, tmp_path):
@@ -466,6 +510,12 @@ def test_the_site_is_whole_and_that_of_jupyter_book_alone_and_a_warning_leaves_i
     assert publish.build(own_book, out, progress=False) == out / "book/index.html"
     built = html_of(out)
     assert {f"{name}.html" for name in chapters.docnames(own_book)} <= set(built) and "old.html" not in built
+    assert {"index.html", "404.html"} <= set(built) and 'location.replace("book/index.html"' in built["index.html"]
+    assert (
+        "mathjax/startup.js" in built["book/notes.html"]
+        and "mathjax" not in built["book/index.html"].partition("<body")[0]
+    )
+    assert 'name="description"' in built["book/notes.html"]
     assert "from llama3-405b" in built["book/index.html"]
     offered = nbformat.read(out / "_sources/book/index.ipynb", as_version=4)
     assert offered.cells[2].outputs[0].text == "from llama3-405b\n"

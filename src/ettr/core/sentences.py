@@ -22,7 +22,10 @@ _NO_EXPONENT = 1e-3, 1e9
 
 TITLE = "ettr-title"
 """Key of a finding's title in the metadata of its output in an executed notebook."""
+MYST = "ettr-myst"
+"""Key of a finding's text with the ids and links that only a page of the book shows."""
 _MARK = re.compile(r"(?<!\\)\[([^\]\[]*)\]\{#[\w-]+\}")
+_ROLE = re.compile(r"\{[a-z]+(:[a-z]+)?\}`([^`<]+?)(?: <[^`>]*>)?`")
 _MARKDOWN = re.escape("\\`*_{}[]<>#|$&~%^")
 _QUANTITY_TEXT = re.compile(r"(?P<number>\d[\d,]*(\.\d+)?)(?P<unit>\D*)")
 
@@ -43,7 +46,8 @@ class Finding:
     text: str
 
     def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, str], dict[str, str]]:
-        return {"text/markdown": self.text, "text/plain": plain(self.text)}, {TITLE: self.title}
+        data = {"text/markdown": _MARK.sub(r"\1", _ROLE.sub(r"\2", self.text)), "text/plain": plain(self.text)}
+        return data, {TITLE: self.title, MYST: self.text}
 
     def __str__(self) -> str:
         return self.text
@@ -84,14 +88,14 @@ def say(template: str, fallback: str = "", /, **values: Any) -> str:
 
 
 def plain(text: str) -> str:
-    """Return a text without the ids of its numbers, and without the escapes of :func:`literal`.
+    """Return a text without the ids of its numbers, the roles of its links, and the escapes of :func:`literal`.
 
     Examples
     --------
     >>> plain(say("It trains {#ettr:share0} of the time.", ettr=0.91))
     'It trains 91% of the time.'
     """
-    return re.sub(rf"\\([{_MARKDOWN}])", r"\1", _MARK.sub(r"\1", text))
+    return re.sub(rf"\\([{_MARKDOWN}])", r"\1", _MARK.sub(r"\1", _ROLE.sub(r"\2", text)))
 
 
 def encodable(text: str) -> str:

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import json
 import re
-import shutil
-import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from ettr import notebook
-from ettr.core import extras
-from ettr.core.errors import EttrError, InputError
+from ettr.core.errors import EttrError
 from ettr.core.sentences import listed
 from ettr.scenario import Scenario
-from ettr_book.publish import chapters, page_data, pages, terms
+from ettr_book.publish import assets, chapters, head, page_data, pages, terms
 
-BUILT_WITH = ("jupyter-book", "sphinx-book-theme", "sphinx-mathjax-offline", "vl-convert-python")
-"""Packages that a build needs in addition to those of the chapters."""
 MARK = ".ettr-book.json"
 """File in every site made here; a folder without it is not replaced."""
-_ASSETS = Path("_build/.assets")
+TEMPLATES = Path(__file__).parent / "templates"
 
 _SEVERAL_NAMES = re.compile(r"(\w+(?:, \w+)+) : ")
 FIELDS = "book/reference/data"
@@ -32,13 +26,16 @@ FIELDS = "book/reference/data"
 def connect(app: Any) -> dict[str, Any]:
     """Register configuration values and the handlers of Sphinx's events."""
     app.add_config_value("ettr_parameters", {}, "env", types=[dict])
+    app.add_css_file(assets.ICONS)
     for name in ("csv", "charts", "formulas", "inputs", "tables"):
         app.add_js_file(f"{name}.js", loading_method="defer")
+    app.connect("config-inited", lambda _, config: config.templates_path.append(str(TEMPLATES)))
     app.connect("builder-inited", prepare)
     app.connect("env-get-outdated", outdated)
     app.connect("source-read", swap)
     app.connect("doctree-read", with_terms)
-    app.connect("html-page-context", with_known_roles)
+    app.connect("html-page-context", with_head, priority=900)  # after MathJax, which has 500
+    app.connect("html-collect-pages", other_pages)
     app.connect("autodoc-process-docstring", with_names_together, priority=400)  # before napoleon, which has 500
     app.connect("build-finished", finish)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
@@ -52,8 +49,8 @@ def prepare(app: Any) -> None:
         named = parameters.get("scenario", page_data.DEFAULT)
         scenario = Scenario.load(named)
         if app.builder.format == "html":
-            data = page_data.write(root / _ASSETS / chapters.key(parameters), scenario, Path(named).name)
-            app.config.html_static_path += [str(_scripts(root)), str(data)]
+            data = page_data.write(root / assets.FOLDER / chapters.key(parameters), scenario, Path(named).name)
+            app.config.html_static_path += [str(assets.scripts(root)), str(data)]
         states = chapters.execute(root, parameters, progress=_say)
     except EttrError as error:
         raise SystemExit(f"The book was not built: {error}") from error
@@ -63,47 +60,6 @@ def prepare(app: Any) -> None:
         raise SystemExit("The book was not built: " + "; ".join(chapter.error for chapter in failed))
     app.ettr_label = scenario.title
     app.ettr_chapters = {chapter.docname: chapter for chapter in states}
-
-
-def _scripts(root: Path) -> Path:
-    """Return the folder with Vega and MathJax for the installed versions of their packages, making it if needed."""
-    made = root / _ASSETS / "-".join(versions_of("vl-convert-python", "sphinx-mathjax-offline"))
-    if not made.is_dir():
-        made.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=made.parent) as folder:
-            part = Path(folder) / "part"
-            part.mkdir()
-            (part / "vega-bundle.js").write_text(_vega(), encoding="utf-8")
-            _mathjax(part / "mathjax")
-            if not made.is_dir():  # by another build
-                part.rename(made)
-    return made
-
-
-def _vega() -> str:
-    """Return Vega, Vega-Lite and Vega-Embed as a classic script: browsers refuse modules from files."""
-    with extras.needed("sweep"):
-        import vl_convert
-    code = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
-    return f"(function () {{\n{code}\n}})();\n"
-
-
-def _mathjax(folder: Path) -> None:
-    """Copy MathJax with its fonts, without the rest of its 24 MB package."""
-    distribution = importlib.metadata.distribution("sphinx-mathjax-offline")
-    entry = "sphinx-mathjax-offline/static/mathjax"
-    package = Path(str(distribution.locate_file(entry)))
-    if not package.is_dir():
-        raise InputError(f"MathJax is not at {package}: install sphinx-mathjax-offline again")
-    fonts = Path("output/chtml/fonts/woff-v2")
-    shutil.copytree(package / fonts, folder / fonts)
-    shutil.copy2(package / "tex-mml-chtml.js", folder)
-
-
-def versions_of(*names: str) -> list[str]:
-    """Return the installed versions of packages that the build needs; raise `MissingExtra` if one is missing."""
-    with extras.needed("book"):
-        return [importlib.metadata.version(name) for name in names]
 
 
 def with_names_together(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
@@ -174,10 +130,29 @@ def with_terms(app: Any, doctree: Any) -> None:
         terms.link(doctree, path)
 
 
-def with_known_roles(app: Any, pagename: str, template: str, context: dict[str, Any], doctree: Any) -> None:
-    """Give bibliography entries the role ``listitem``: WAI-ARIA 1.2 withdrew the role that Docutils writes."""
-    if "body" in context:
-        context["body"] = context["body"].replace('role="doc-biblioentry"', 'role="listitem"')
+def with_head(app: Any, pagename: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Complete the head of a page, and give bibliography entries a role that WAI-ARIA 1.2 still has."""
+    context["without_unused"] = assets.without_unused
+    if doctree is None:
+        return
+    context["body"] = context["body"].replace('role="doc-biblioentry"', 'role="listitem"')
+    if 'class="math' not in context["body"]:
+        context["script_files"] = [file for file in context["script_files"] if "mathjax" not in str(file).lower()]
+    is_first = pagename == app.config.root_doc
+    chapter = None if is_first else app.ettr_chapters.get(pagename)
+    answer = pages.answered(notebook.read(chapter.path)) if chapter else ""
+    description = head.description(answer, doctree)
+    context["metatags"] += head.tags(context["title"], description, app.config.html_title, is_first)
+    if is_first:
+        app.ettr_first_page = {"title": context["title"], "metatags": context["metatags"]}
+
+
+def other_pages(app: Any) -> Iterator[tuple[str, dict[str, Any], str]]:
+    """Yield the page at the root of the site, which opens the first page, and the page for a wrong address."""
+    first = f"{app.config.root_doc}.html"
+    yield "index", {"first_page": first, **getattr(app, "ettr_first_page", {})}, "root.html"
+    listed_pages = [entry for _, entries in chapters.contents(Path(app.srcdir)) for entry in entries]
+    yield "404", {"first_page": first, "listed_pages": listed_pages}, "404.html"
 
 
 def finish(app: Any, exception: Exception | None) -> None:
@@ -185,6 +160,7 @@ def finish(app: Any, exception: Exception | None) -> None:
     if exception or app.builder.name != "html":
         return
     out = Path(app.outdir)
+    assets.write_icons(out)
     for folder in (out, out / "_sources"):
         for page in (folder / "book").rglob("*.*"):
             name = page.relative_to(folder).as_posix().partition(".")[0]

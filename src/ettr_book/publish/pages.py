@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ettr import notebook
-from ettr.core.sentences import TITLE, listed, literal
+from ettr.core.sentences import MYST, TITLE, listed, literal
 
 ANSWER = "answer"  # tag of the cell whose output follows the title
 ANSWERS = "<!-- answers -->"  # line of the first page that is replaced by the answers of all chapters
@@ -49,6 +49,7 @@ def page(merged: Any, path: str) -> Any:
     """Return the notebook in the form that a page needs.
 
     The answer follows the title, solutions are folded, and the parameters come last, with the command to change them.
+    Generated text has its ids and links, which Jupyter would show as signs.
 
     Parameters
     ----------
@@ -61,9 +62,12 @@ def page(merged: Any, path: str) -> Any:
     answers = [cell for cell in result.cells if ANSWER in _tags(cell)]
     parameters = [cell for cell in result.cells if PARAMETERS in _tags(cell)]
     rest = [cell for cell in result.cells if not {ANSWER, PARAMETERS} & {*_tags(cell)}]
-    for cell in rest:
+    for cell in result.cells:
         if SOLUTION in _tags(cell):
             _fold(cell, "hide-cell", "Solution", "Hide the solution")
+        for output in cell.get("outputs", []):
+            if MYST in output.get("metadata", {}):
+                output.data["text/markdown"] = output.metadata[MYST]
     first = next((i for i, cell in enumerate(rest) if cell.cell_type == "markdown"), -1)
     last = [end for cell in parameters for end in _reproduction(cell, path)]
     result.cells = [*_keywords(merged), *rest[: first + 1], *answers, *rest[first + 1 :], *last]

@@ -22,7 +22,8 @@ from ettr.core.sentences import printable
 from ettr.core.yaml_files import mapping_of, text_of
 from ettr.notebook import BOOK
 from ettr_book.publish import chapters
-from ettr_book.publish.extension import BUILT_WITH, MARK, versions_of
+from ettr_book.publish.assets import BUILT_WITH, versions_of
+from ettr_book.publish.extension import MARK
 
 DEFAULT = Path("_build/html")
 READ = ("book", "data", "src")
