@@ -46,6 +46,31 @@ FACTS = """() => ({
   brokenFormulas: document.querySelectorAll("mjx-merror").length,
 })"""
 
+WIDTHS = (1280, 800, 390)
+"""Widths of the window at which the texts of charts are compared. [px]"""
+REDRAWN = """() => {
+  const charts = [...document.querySelectorAll("figure.book-chart")].map(figure => figure.bookChart);
+  return charts.every(chart => !chart.isStale()) && Promise.all(charts.map(chart => chart.work)).then(() => true);
+}"""
+CROWDED = """() => [...document.querySelectorAll("figure.book-chart")].flatMap(figure => {
+  const title = figure.querySelector(".book-chart-title").textContent;
+  const frame = figure.querySelector(".book-chart-target svg").getBoundingClientRect();
+  const texts = [...figure.querySelectorAll(".book-chart-target svg text")]
+    .filter(text => text.textContent.trim() && getComputedStyle(text).opacity > 0.1)
+    .map(text => ({ text: text.textContent, box: text.getBoundingClientRect() }));
+  const found = [];
+  texts.forEach(({ text, box }, i) => {
+    const over = Math.max(frame.left - box.left, box.right - frame.right, frame.top - box.top, box.bottom - frame.bottom);
+    if (over > 2) { found.push(`${title}: ${text} leaves the frame`); }
+    texts.slice(i + 1).forEach(other => {
+      const wide = Math.min(box.right, other.box.right) - Math.max(box.left, other.box.left);
+      const high = Math.min(box.bottom, other.box.bottom) - Math.max(box.top, other.box.top);
+      if (wide > 1 && high > 3) { found.push(`${title}: ${text} covers ${other.text}`); }
+    });
+  });
+  return found;
+})"""
+
 MAKES_FRAMES = """() => new Promise(resolve => {
   requestAnimationFrame(() => resolve(true));
   setTimeout(() => resolve(false), 5000);
@@ -62,6 +87,7 @@ class Visit:
     said: list[str] = field(default_factory=list)
     violations: list[str] = field(default_factory=list)
     silent: list[str] = field(default_factory=list)
+    crowded: list[str] = field(default_factory=list)
     sideways_on_phone: int = 0
 
 
@@ -135,6 +161,10 @@ def visit(drawn) -> Callable[[str, str], Visit]:
             result.violations = [f"{rule['id']}: {node['html'][:200]}" for rule in axe for node in rule["nodes"]]
         if view == "light":
             result.silent = [title_of(chart) for chart in charts_of(page) if not answers_the_pointer(page, chart)]
+            for width in WIDTHS:
+                page.set_viewport_size({"width": width, "height": 900})
+                page.wait_for_function(REDRAWN, polling=50)
+                result.crowded += [f"{width} px: {text}" for text in page.evaluate(CROWDED)]
         page.set_viewport_size(VIEWS["dark-phone"]["viewport"])
         result.sideways_on_phone = page.evaluate(FACTS)["sideways"]
         result.outside, result.said = page.outside, page.said

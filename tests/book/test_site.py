@@ -104,6 +104,7 @@ def test_a_page_is_whole_accessible_and_fits(visit, docname, view):
         assert not chart["cut"], chart
         assert chart["source"].startswith("Source: "), chart
     assert seen_page.silent == []
+    assert seen_page.crowded == []  # no text of a chart covers another or leaves the frame
 
 
 def pages_with_charts(site: Path) -> list[str]:
