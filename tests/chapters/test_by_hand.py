@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from functools import cache
 
 import pytest
 
 from ettr import Scenario, budget, plan, recommendation
-from ettr_book.chapters import failure_log, finishing_date, one_by_one, scale, thermal, what_failed
+from ettr_book.chapters import failure_log, finishing_date, one_by_one, scale, what_failed
 from ettr_book.chapters.common.runs import affordable, followed, for_timeline, of_failures, shortened
 from ettr_book.chapters.sources.tables import interruption_shares
 
@@ -48,11 +47,6 @@ def test_stops_by_hand():
     hand = what_failed.sums_by_hand(interruption_shares(), 54 * 24.0, 16_384, 8)
     assert hand["per_1000_node_days"] == pytest.approx(419 / (2048 * 54) * 1000, rel=1e-9)
     assert hand["every_h"] == pytest.approx(54 * 24 / 419)
-
-
-def test_a_warmer_die_by_hand():
-    hand = thermal.tables.by_hand(thermal.tables.warmed(run()))
-    assert hand and all(math.isfinite(value) for value in hand.values())
 
 
 def test_the_rules_of_the_made_up_log_are_found():
