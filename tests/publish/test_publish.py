@@ -251,6 +251,8 @@ def test_a_head_describes_the_page_and_escapes_what_a_title_contains():
     assert '<meta property="og:title" content="A &lt;b&gt; c" />' in tags
     assert '<meta property="og:site_name" content="Book &amp; more" />' in tags
     assert "og:image" not in tags
+    title = "<title>Is it?</title>"
+    assert head.copied(f"<head>{title}<style></style>{tags}</head>").startswith(f'{title}\n<meta name="description"')
 
 
 def test_commentary_on_the_published_run_is_left_out_with_its_headings():
@@ -520,6 +522,9 @@ def test_the_site_is_whole_and_that_of_jupyter_book_alone_and_a_warning_leaves_i
     offered = nbformat.read(out / "_sources/book/index.ipynb", as_version=4)
     assert offered.cells[2].outputs[0].text == "from llama3-405b\n"
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+
+    publish.build(own_book, out, progress=False)  # without a change
+    assert html_of(out) == built
 
     by_jupyter_book = jupyter_book(own_book)
     assert by_jupyter_book.returncode == 0, by_jupyter_book.stderr

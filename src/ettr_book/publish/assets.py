@@ -93,6 +93,8 @@ def without_unused(html: str) -> str:
 def write_icons(site: Path) -> None:
     """Write the style of the icons that the pages use, from the script with all icons, which is removed."""
     script = site / "_static" / _ALL_ICONS
+    if not script.is_file():  # no page changed, so Sphinx did not copy its files again
+        return
     code = script.read_text(encoding="utf-8")
     names = {name for page in site.rglob("*.html") for name in _NAMED_ICON.findall(page.read_text(encoding="utf-8"))}
     rules = [_ICON_STYLE, *(_rule(name, code) for name in sorted(names))]

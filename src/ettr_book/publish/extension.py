@@ -143,14 +143,13 @@ def with_head(app: Any, pagename: str, template: str, context: dict[str, Any], d
     answer = pages.answered(notebook.read(chapter.path)) if chapter else ""
     description = head.description(answer, doctree)
     context["metatags"] += head.tags(context["title"], description, app.config.html_title, is_first)
-    if is_first:
-        app.ettr_first_page = {"title": context["title"], "metatags": context["metatags"]}
 
 
 def other_pages(app: Any) -> Iterator[tuple[str, dict[str, Any], str]]:
     """Yield the page at the root of the site, which opens the first page, and the page for a wrong address."""
     first = f"{app.config.root_doc}.html"
-    yield "index", {"first_page": first, **getattr(app, "ettr_first_page", {})}, "root.html"
+    written = (Path(app.outdir) / first).read_text(encoding="utf-8")
+    yield "index", {"first_page": first, "described": head.copied(written)}, "root.html"
     listed_pages = [entry for _, entries in chapters.contents(Path(app.srcdir)) for entry in entries]
     yield "404", {"first_page": first, "listed_pages": listed_pages}, "404.html"
 

@@ -51,3 +51,9 @@ def tags(title: str, text: str, site: str, is_first: bool) -> str:
     cards = [f'<meta property="{name}" content="{html.escape(value)}" />' for name, value in values.items() if value]
     named = [f'<meta name="description" content="{html.escape(text)}" />'] if text else []
     return "\n".join(["", *named, *cards, '<meta name="twitter:card" content="summary" />', ""])
+
+
+def copied(page: str) -> str:
+    """Return the title and the description of a page that is written, for a page that leads to it."""
+    elements = re.findall(r'<title>[^<]*</title>|<meta (?:name="description"|property=)[^>]*>', page)
+    return "\n".join(elements)
