@@ -60,8 +60,8 @@ CROWDED = """() => [...document.querySelectorAll("figure.book-chart")].flatMap(f
     .map(text => ({ text: text.textContent, box: text.getBoundingClientRect() }));
   const found = [];
   texts.forEach(({ text, box }, i) => {
-    const over = Math.max(frame.left - box.left, box.right - frame.right, frame.top - box.top, box.bottom - frame.bottom);
-    if (over > 2) { found.push(`${title}: ${text} leaves the frame`); }
+    const beside = Math.max(frame.left - box.left, box.right - frame.right);
+    if (Math.max(beside, frame.top - box.top, box.bottom - frame.bottom) > 2) { found.push(`${title}: ${text} leaves the frame`); }
     texts.slice(i + 1).forEach(other => {
       const wide = Math.min(box.right, other.box.right) - Math.max(box.left, other.box.left);
       const high = Math.min(box.bottom, other.box.bottom) - Math.max(box.top, other.box.top);
