@@ -12,9 +12,17 @@ from ettr.core import extras
 
 with extras.needed("sweep"):
     from ettr.plots import builders, columns, encodings, theme
+    from ettr.plots.breakdown import failure_breakdown
     from ettr.plots.budgets import time_budget, time_budget_over
+    from ettr.plots.failure_log import (
+        failure_forecasts,
+        failure_rate_over_time,
+        failures_after_repair,
+        failures_by_node,
+    )
     from ettr.plots.finishing import finishing_date
     from ettr.plots.interval import ettr_by_interval
+    from ettr.plots.mttf import mttf_by_size
     from ettr.plots.pools import spares
     from ettr.plots.size import ettr_by_size
 
@@ -24,7 +32,13 @@ __all__ = [
     "encodings",
     "ettr_by_interval",
     "ettr_by_size",
+    "failure_breakdown",
+    "failure_forecasts",
+    "failure_rate_over_time",
+    "failures_after_repair",
+    "failures_by_node",
     "finishing_date",
+    "mttf_by_size",
     "spares",
     "theme",
     "time_budget",
