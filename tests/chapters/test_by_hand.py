@@ -7,9 +7,8 @@ from functools import cache
 import pytest
 
 from ettr import Scenario, budget, plan, recommendation
-from ettr_book.chapters import failure_log, finishing_date, one_by_one, scale, what_failed
+from ettr_book.chapters import finishing_date, one_by_one, scale
 from ettr_book.chapters.common.runs import affordable, followed, for_timeline, of_failures, shortened
-from ettr_book.chapters.sources.tables import interruption_shares
 
 PRESETS = ("llama3-405b", "opt-175b", "h100-100k")
 
@@ -41,27 +40,6 @@ def test_scale_by_hand(name, apart):
 def test_the_date_by_hand(name):
     dates = finishing_date.tables.finishing_dates(run(name), 50)
     assert finishing_date.tables.by_hand(dates).mean_h == pytest.approx(dates.ends_h[1], rel=0.03)
-
-
-def test_stops_by_hand():
-    hand = what_failed.sums_by_hand(interruption_shares(), 54 * 24.0, 16_384, 8)
-    assert hand["per_1000_node_days"] == pytest.approx(419 / (2048 * 54) * 1000, rel=1e-9)
-    assert hand["every_h"] == pytest.approx(54 * 24 / 419)
-
-
-def test_the_rules_of_the_made_up_log_are_found():
-    from ettr import failures
-
-    log = failure_log.tables.synthetic_log()
-    rules = failure_log.tables.truth(failures.fit(log)).set_index("what")
-    assert rules.loc["Nodes to replace", "true"] == rules.loc["Nodes to replace", "found"]
-    with_interval = rules[rules["low"].notna()]
-    assert (
-        len(with_interval) >= 2
-        and (with_interval["low"] <= with_interval["true"]).all()
-        and (with_interval["true"] <= with_interval["high"]).all()
-    )
-    assert log.failures.equals(failure_log.tables.synthetic_log().failures)
 
 
 def test_what_no_closed_form_follows_is_named_in_the_title():

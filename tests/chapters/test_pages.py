@@ -109,7 +109,7 @@ NO_ANSWER = {
         "catalogue",
     ),
     "a million GPUs": ("one_by_one", "catalogue"),
-    "no failures": ("checkpoint_interval",),
+    "no failures": ("checkpoint_interval", "failure_rates"),
 }
 """Pages that give their answer, or only a reason, for a run that never ends or never fails."""
 
@@ -205,7 +205,7 @@ def test_one_number_has_one_value_on_all_pages(scenario):
     assert {name for name in REPEATED if len(places[name]) < 2} == set()
 
 
-REPEATED = ("ettr", "best-ettr", "mttf", "mtbf-larger", "lost-share", "unexplained")
+REPEATED = ("ettr", "best-ettr", "mttf", "lost-share", "unexplained")
 """Numbers that several pages say."""
 CHARTED: dict[str, dict[str, Callable[[Scenario], Any]]] = {
     "best-ettr": {

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from ettr import Scenario, budget, evidence
 from ettr.core.errors import InputError
 from ettr.logs import training_logs
-from ettr_book.chapters import failure_log, scale
+from ettr_book.chapters import scale
+from ettr_book.chapters.common import failure_logs
 
 HOUR = pd.Timedelta(hours=1)
 START = pd.Timestamp("2022-05-01")
@@ -258,16 +259,16 @@ def test_bloom_s_tables_repeat_its_figures():
 
 
 def test_the_diary_as_a_failure_log_agrees_with_the_preset():
-    log = failure_log.tables.diary_log()
+    log = failure_logs.diary_log()
     run = Scenario.load("glm-130b")
     assert len(log.failures) == run.failures.n_events and log.n_nodes == run.n_nodes
     assert log.node_days == pytest.approx(run.failures.node_days, rel=1e-4)
-    assert len(failure_log.tables.diary_log().failures) == 11
+    assert len(failure_logs.diary_log().failures) == 11
 
 
 def test_a_path_is_read_with_what_is_given(tmp_path):
     path = tmp_path / "mine.csv"
     path.write_text("opened,box\n2026-01-02 10:00,a\n2026-01-05 11:00,b\n", encoding="utf-8")
     options = {"n_nodes": 4, "window": "2026-01-01/2026-01-11", "columns": ["start=opened", "node=box"]}
-    log = failure_log.tables.failure_log(str(path), planned="", zone="", **options)
+    log = failure_logs.failure_log(str(path), planned="", zone="", **options)
     assert len(log.failures) == 2 and log.n_nodes == 4 and log.events["node"].tolist() == ["a", "b"]

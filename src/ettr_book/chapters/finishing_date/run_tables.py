@@ -15,8 +15,8 @@ from ettr.logs.training_logs import GROUPS, HARDWARE
 from ettr.scenario import Scenario
 from ettr.simulation import Simulation
 from ettr.simulation.outlook import affordable_runs
+from ettr_book.chapters.common.failure_logs import diary_log
 from ettr_book.chapters.common.runs import for_timeline
-from ettr_book.chapters.failure_log.tables import diary_log
 from ettr_book.chapters.finishing_date.tables import ENDS
 from ettr_book.chapters.scale.tables import (
     MODELLED,

@@ -17,7 +17,7 @@ from ettr.plots.pools import pool_data
 from ettr.plots.size import size_data
 from ettr.scenario import Scenario
 from ettr_book import validation
-from ettr_book.chapters.failure_rates import tables as published
+from ettr_book.chapters import failure_rates as published
 from ettr_book.validation.comparing import POINT
 
 
