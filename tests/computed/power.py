@@ -8,7 +8,8 @@ from types import SimpleNamespace
 import pandas as pd
 
 from ettr import Scenario, power, simulate
-from ettr_book.chapters.power import tables
+from ettr.plots.days import typical_day
+from ettr_book.chapters import power as chapter
 
 CASES = {
     "llama3-405b": {},
@@ -27,28 +28,21 @@ def of(case: str = "llama3-405b") -> SimpleNamespace:
     job = run.override(CASES[case])
     profile = power.profile(job, PARTS.get(name))
     timeline = simulate(job, 1, timeline=[0]).timeline
-    window = tables.day_of_run(timeline)
-    middle_h = window.start_h if window.failure_h is None else max(window.failure_h - 0.2, 0.0)
-    end_h = min(middle_h + 0.5, window.end_h)
-    return SimpleNamespace(
-        run=run,
-        job=job,
-        profile=profile,
-        window=window,
-        day=power.series(timeline, profile, 1.0, window.start_h, window.end_h),
-        fine=power.series(timeline, profile, profile.waveform.shortest_s / 5, middle_h, end_h, at="computers"),
-    )
-
-
-TABLES = {
-    "events": lambda computed: tables.stops_of_day(computed.window),
-    "limits": lambda computed: tables.limits_kept(computed.window, computed.profile, computed.day),
-    "smoothed": lambda computed: tables.smoothed_moment(
-        computed.window, computed.profile, tables.sized_options(computed.fine, TARGET)
-    ),
-}
+    day = typical_day(timeline)
+    middle_h = day.start_h if day.failure_h is None else max(day.failure_h - 0.2, 0.0)
+    end_h = min(middle_h + 0.5, day.end_h)
+    step_s = profile.waveform.shortest_s / 5
+    fine = power.series(timeline, profile, step_s, middle_h, end_h, at="computers")
+    return SimpleNamespace(run=run, job=job, profile=profile, day=day, fine=fine)
 
 
 @cache
-def table(kind: str, case: str = "llama3-405b") -> pd.DataFrame:
-    return TABLES[kind](of(case))
+def drawn(case: str = "llama3-405b") -> power.Drawn:
+    computed = of(case)
+    return power.drawn(computed.run, 0, computed.profile, computed.day.timeline, chapter.published_limits())
+
+
+@cache
+def smoothed(case: str = "llama3-405b") -> pd.DataFrame:
+    computed = of(case)
+    return chapter.smoothed_moment(computed.day, computed.profile, chapter.sized_options(computed.fine, TARGET))

@@ -15,7 +15,7 @@ from ettr.core.errors import InputError
 from ettr.plots import theme
 from ettr_book.chapters import power
 
-SMOOTHING = {name: colour for name, (colour, _) in power.charts.OPTION_LOOKS.items()}
+SMOOTHING = {name: colour for name, (colour, _) in power.OPTION_LOOKS.items()}
 PALETTES = {
     "category": (theme.CATEGORY_COLOURS, 10.0),
     "part": (

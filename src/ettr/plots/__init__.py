@@ -1,4 +1,4 @@
-"""Charts of answers: where time goes, ETTR by interval and size, finishing dates, failures, mitigations and spares.
+"""Charts of answers: where time goes, failures, ETTR by interval and size, finishing dates, power, spares.
 
 Each function takes an answer or a scenario and returns an Altair chart that can be shown, changed and saved.
 
@@ -14,6 +14,7 @@ with extras.needed("sweep"):
     from ettr.plots import builders, columns, encodings, theme
     from ettr.plots.breakdown import failure_breakdown
     from ettr.plots.budgets import time_budget, time_budget_over
+    from ettr.plots.days import power_day
     from ettr.plots.failure_log import (
         failure_forecasts,
         failure_rate_over_time,
@@ -39,6 +40,7 @@ __all__ = [
     "failures_by_node",
     "finishing_date",
     "mttf_by_size",
+    "power_day",
     "spares",
     "theme",
     "time_budget",
