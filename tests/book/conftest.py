@@ -61,7 +61,8 @@ CROWDED = """() => [...document.querySelectorAll("figure.book-chart")].flatMap(f
   const found = [];
   texts.forEach(({ text, box }, i) => {
     const beside = Math.max(frame.left - box.left, box.right - frame.right);
-    if (Math.max(beside, frame.top - box.top, box.bottom - frame.bottom) > 2) { found.push(`${title}: ${text} leaves the frame`); }
+    const over = Math.max(beside, frame.top - box.top, box.bottom - frame.bottom);
+    if (over > 2) { found.push(`${title}: ${text} leaves the frame`); }
     texts.slice(i + 1).forEach(other => {
       const wide = Math.min(box.right, other.box.right) - Math.max(box.left, other.box.left);
       const high = Math.min(box.bottom, other.box.bottom) - Math.max(box.top, other.box.top);
