@@ -67,8 +67,7 @@ def deposit() -> str:
 def headline() -> str:
     """Return the README's headline: the answer of the chapter on scale."""
     run = Scenario.load("llama3-405b")
-    sizes = scale.tables.ettr_of_sizes(run, [100_000])
-    answer = scale.words.answer(run, sizes, scale.tables.reach_gpus(run, 0.9), 0.9)
+    answer = scale.answer(run, scale.ettr_of_sizes(run, [100_000]), 0.9)
     return textwrap.fill(plain(answer.text), WIDTH, break_on_hyphens=False)
 
 

@@ -78,7 +78,7 @@ NEEDS = {
     "ettr.recommendation.mitigations(run, ['peer-checkpoint'])": "simulate",
     "ettr_book.validation.run()": "simulate",
     f"ettr.power.smooth({SERIES}, ettr.power.PowerFloor(0.5, 1.0, 0.1, 0.1))": "simulate",
-    "__import__('ettr_book.chapters.scale.tables')": "sweep",
+    "__import__('ettr_book.chapters.scale')": "sweep",
     "ettr.sweep.call": "sweep",
     "ettr.notebook.run(ettr.notebook.chapter('scale'), 'out.ipynb')": "sweep",
     "__import__('ettr_book.publish')": "book",

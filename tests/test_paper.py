@@ -81,7 +81,7 @@ def drilled() -> dict[str, Any]:
 
 
 def sizes() -> dict[str, Any]:
-    small, large = table(scale.tables.ettr_of_sizes, "llama3-405b", (100_000,)).to_dict("records")
+    small, large = table(scale.ettr_of_sizes, "llama3-405b", (100_000,)).to_dict("records")
     assert small["n_gpus"] == Scenario.load("llama3-405b").cluster.n_gpus
     return {"small": small["ettr"], "n": small["n_gpus"], **{name: large[name] for name in ("ettr", "low", "high")}}
 

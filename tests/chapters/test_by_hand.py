@@ -6,11 +6,9 @@ from functools import cache
 
 import pytest
 
-from ettr import Scenario, budget, plan, recommendation
-from ettr_book.chapters import finishing_date, one_by_one, scale
+from ettr import Scenario, budget, recommendation
+from ettr_book.chapters import one_by_one
 from ettr_book.chapters.common.runs import affordable, followed, for_timeline, of_failures, shortened
-
-PRESETS = ("llama3-405b", "opt-175b", "h100-100k")
 
 
 @cache
@@ -21,25 +19,6 @@ def run(name: str = "llama3-405b") -> Scenario:
 @cache
 def compared() -> recommendation.Comparison:
     return recommendation.mitigations(run().override({"job.productive_h": 120.0}), n_runs=20, measure="usd")
-
-
-@pytest.mark.parametrize(
-    ("name", "apart"),
-    [
-        ("llama3-405b", 0.02),
-        ("opt-175b", 0.02),
-        ("h100-100k", 0.05),  # with 40% lost, the terms of second order are no longer small
-    ],
-)
-def test_scale_by_hand(name, apart):
-    hand = scale.tables.by_hand(plan.make(run(name)), run(name).cluster.n_gpus)
-    assert hand["ettr"] == pytest.approx(hand["exact"], abs=apart)
-
-
-@pytest.mark.parametrize("name", PRESETS)
-def test_the_date_by_hand(name):
-    dates = finishing_date.tables.finishing_dates(run(name), 50)
-    assert finishing_date.tables.by_hand(dates).mean_h == pytest.approx(dates.ends_h[1], rel=0.03)
 
 
 def test_what_no_closed_form_follows_is_named_in_the_title():

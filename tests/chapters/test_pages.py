@@ -97,7 +97,6 @@ NO_ANSWER = {
         "index",
         "what_failed",
         "checkpoint_interval",
-        "scale",
         "checkpoint_tiers",
         "what_if",
         "finishing_date",
@@ -109,7 +108,7 @@ NO_ANSWER = {
         "catalogue",
     ),
     "a million GPUs": ("one_by_one", "catalogue"),
-    "no failures": ("checkpoint_interval", "failure_rates"),
+    "no failures": ("checkpoint_interval", "failure_rates", "scale"),
 }
 """Pages that give their answer, or only a reason, for a run that never ends or never fails."""
 
@@ -205,7 +204,7 @@ def test_one_number_has_one_value_on_all_pages(scenario):
     assert {name for name in REPEATED if len(places[name]) < 2} == set()
 
 
-REPEATED = ("ettr", "best-ettr", "mttf", "lost-share", "unexplained")
+REPEATED = ("ettr", "best-ettr", "mttf", "lost-share")
 """Numbers that several pages say."""
 CHARTED: dict[str, dict[str, Callable[[Scenario], Any]]] = {
     "best-ettr": {
@@ -332,7 +331,7 @@ NAMED: dict[str, tuple[str, Callable[[Scenario], float], float]] = {
     "lost-usd-year": ("book/heat_and_power/power", lambda run: 12 * plan.make(run).losses.total.usd_per_month, 0.03),
     "n-stops": ("book/failures/what_failed", lambda _: counts(), 0.0),
     "stop-every": ("book/failures/what_failed", lambda _: 54 * 24 / counts(), 0.02),
-    "unexplained": ("book/ettr/scale", lambda _: lost_over_modelled(), 0.03),
+    "unexplained": ("book/ettr/two_diaries", lambda _: lost_over_modelled(), 0.03),
 }
 """By name: the page that says a number first, the same by another road, and how much rounding and chance may take."""
 

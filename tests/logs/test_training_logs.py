@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from ettr import Scenario, budget, evidence
 from ettr.core.errors import InputError
 from ettr.logs import training_logs
-from ettr_book.chapters import scale
+from ettr_book.chapters import two_diaries
 from ettr_book.chapters.common import failure_logs
 
 HOUR = pd.Timedelta(hours=1)
@@ -155,7 +155,7 @@ def test_what_is_no_diary_is_refused(change, words):
 
 def test_glm130b_really_had():
     """From 11 May 2022 12:13, step 7,300, to 29 June 21:53, step 48,100: 40,800 steps of 88.5 s in 1185.67 h."""
-    done = scale.tables.published_run("glm-130b").realised
+    done = two_diaries.published_run("glm-130b").realised
     assert str(done.first) == "2022-05-11 12:13:00+08:00" and str(done.last) == "2022-06-29 21:53:00+08:00"
     assert done.n_steps == 48_100 - 7300 and done.wall_h == pytest.approx(1185.67, abs=0.005)
     assert done.ettr == pytest.approx(0.846, abs=5e-4) and done.low == done.high == done.ettr
@@ -164,7 +164,7 @@ def test_glm130b_really_had():
 
 def test_bloom176b_really_had():
     """0.926 +- 0.009: dates only. Two of ten stretches hold more steps than hours, which the dates explain."""
-    run = scale.tables.published_run("bloom-176b")
+    run = two_diaries.published_run("bloom-176b")
     done = run.realised
     assert done.ettr == pytest.approx(0.926, abs=5e-4)
     assert [done.ettr - done.low, done.high - done.ettr] == pytest.approx([0.009, 0.009], abs=1e-3)  # one digit
@@ -173,24 +173,24 @@ def test_bloom176b_really_had():
     assert run.scenario.job.productive_h == pytest.approx(done.productive_h, abs=0.05)  # one decimal
 
 
-@pytest.mark.parametrize("name", scale.tables.published_run_names())
+@pytest.mark.parametrize("name", two_diaries.published_run_names())
 def test_the_losses_sum_to_what_is_lost(name):
-    run = scale.tables.published_run(name)
+    run = two_diaries.published_run(name)
     a_minute = 1 / 60
     assert run.losses["lost_h"].sum() == pytest.approx(run.realised.lost_h, abs=a_minute)
     assert run.losses["share"].sum() == pytest.approx(1)
     assert run.losses["lost_h"].is_monotonic_decreasing and (run.losses["lost_h"] > 0).all()
     assert set(run.losses["term"]) == {
-        scale.tables.MODELLED,
-        scale.tables.NOT_MODELLED,
-        scale.tables.NOT_STATED,
+        two_diaries.MODELLED,
+        two_diaries.NOT_MODELLED,
+        two_diaries.NOT_STATED,
     }
     assert run.scenario.name == name
 
 
 def test_glm130b_lost_its_hours_to():
     """Worked from the diary's restarts: the five experiments end at the step they began with, so all of it is lost."""
-    losses = scale.tables.published_run("glm-130b").losses.set_index("reason")
+    losses = two_diaries.published_run("glm-130b").losses.set_index("reason")
     began, ended = pd.Timestamp("2022-05-28 11:52:26"), pd.Timestamp("2022-05-30 01:35:45")
     assert losses.loc[training_logs.EXPERIMENT, "lost_h"] == pytest.approx((ended - began) / HOUR)
     assert losses["n"].to_dict() == {
@@ -205,25 +205,25 @@ def test_glm130b_lost_its_hours_to():
 
 
 def test_bloom176b_lost_its_hours_to():
-    losses = scale.tables.published_run("bloom-176b").losses.set_index("reason")
-    assert losses["lost_h"].drop(scale.tables.UNNAMED).to_dict() == pytest.approx(
+    losses = two_diaries.published_run("bloom-176b").losses.set_index("reason")
+    assert losses["lost_h"].drop(two_diaries.UNNAMED).to_dict() == pytest.approx(
         {
             "software hang": 18 + 6 + 11,
-            scale.tables.EVALUATION: 82 * 12 / 60,
-            scale.tables.CHECKPOINT: 820 * 40 / 3600,
+            two_diaries.EVALUATION: 82 * 12 / 60,
+            two_diaries.CHECKPOINT: 820 * 40 / 3600,
             training_logs.HARDWARE: 7.3,
         }
     )
-    assert pd.isna(losses.loc[scale.tables.UNNAMED, "n"])
+    assert pd.isna(losses.loc[two_diaries.UNNAMED, "n"])
 
 
 def test_real_runs_stay_behind_the_model():
-    frame = scale.tables.against_model().set_index("name")
+    frame = two_diaries.against_model().set_index("name")
     for name, row in frame.iterrows():
         assert row["modelled"] == budget.exact(Scenario.load(name)).ettr
         assert row["difference"] == pytest.approx(row["modelled"] - row["realised"])
         assert row["high"] < row["modelled"] < 1
-        wall_h = scale.tables.published_run(name).realised.wall_h
+        wall_h = two_diaries.published_run(name).realised.wall_h
         assert row["modelled_lost_h"] == pytest.approx((1 - row["modelled"]) * wall_h)
     assert frame["realised"].round(3).to_dict() == {"bloom-176b": 0.926, "glm-130b": 0.846}
 
@@ -243,7 +243,7 @@ def test_the_glm_preset_repeats_its_diary():
     days = (at.iloc[-1] - at.iloc[0]) / pd.Timedelta(days=1)
     assert preset["failures"]["node_days"] == pytest.approx(n_gpus / per_node * days, abs=0.05)  # one decimal
     assert preset["checkpoint"]["interval_min"] == interval * step_s / 60
-    assert preset["job"]["productive_h"] == scale.tables.published_run("glm-130b").realised.productive_h
+    assert preset["job"]["productive_h"] == two_diaries.published_run("glm-130b").realised.productive_h
     waits = (pd.to_datetime(events["restarted"]) - at)[stopped & (events["kind"] != "node+filesystem")]
     preset_min = preset["recovery"]["detection_min"] + preset["recovery"]["restart_min"]
     assert "116 min" in preset["evidence"]["recovery.detection_min"]["note"]

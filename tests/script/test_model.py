@@ -11,7 +11,7 @@ from ettr.core.errors import EttrError, InputError
 from ettr.failures import poisson_interval
 from ettr.plan.unexplained import unexplained
 from ettr.recommendation import recommend
-from ettr_book.chapters.scale.tables import reach_gpus
+from ettr_book.chapters.scale import reach_gpus
 from ettr_book.publish import page_data
 from ettr_book.validation import CALCULATORS
 from script.comparing import MODEL, compare, plain

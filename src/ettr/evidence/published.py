@@ -48,8 +48,10 @@ class PublishedEttr:
     @property
     def words(self) -> str:
         """Author and value, as a sentence without its full stop."""
-        value = f"{self.bound} {pct(self.ettr, 0)}".strip()
-        return f"{self.operator} published {value} for a run on about {gpus(self.n_gpus)}"
+        share, size = pct(self.ettr, 0), gpus(self.n_gpus)
+        if self.bound:
+            return f"{self.operator} published {self.bound} {share} for a run on about {size}"
+        return f"{self.operator} measured {share} on a run of about {size}"
 
     @property
     def record(self) -> dict[str, Any]:
@@ -210,7 +212,7 @@ def published_near(n_gpus: float, times: float = SIMILAR) -> PublishedEttr | Non
     Examples
     --------
     >>> published_near(80_000).words
-    'Meta published 44% for a run on about 100,000 GPUs'
+    'Meta measured 44% on a run of about 100,000 GPUs'
     >>> published_near(1024) is None
     True
     """

@@ -26,6 +26,7 @@ with extras.needed("sweep"):
     from ettr.plots.mttf import mttf_by_size
     from ettr.plots.pools import spares
     from ettr.plots.size import ettr_by_size
+    from ettr.plots.timeline import timeline
 
 __all__ = [
     "builders",
@@ -45,4 +46,5 @@ __all__ = [
     "theme",
     "time_budget",
     "time_budget_over",
+    "timeline",
 ]

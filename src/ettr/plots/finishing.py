@@ -58,11 +58,18 @@ def finishing_date(run: Scenario, *, title: str = "Probability of being done by 
         Finding of the chart.
     subtitle : str
         Whose numbers these are; by default the title of the run.
+
+    Examples
+    --------
+    >>> chart = finishing_date(Scenario.load("rsc-1"))
+    >>> chart.title.subtitle
+    'RSC-1, one job on all 16,000 A100'
     """
     rows = finishing_data(run)
     tips = [alt.Tooltip("days:Q", title="Days", format=",.2f"), alt.Tooltip("chance:Q", title="Done", format=".1%")]
     line = chart(rows, "lines").mark_line(color=MODEL_COLOURS["exact"])
     x = builders.along("days", title="Time since submission [days]", zero=False, nice=False)
+    x = x.axis(tickCount=6, labelOverlap=True)
     line = line.encode(x=x, y=probability_axis("Probability of being done [%]"))
     points = chart(rows, "points").mark_point(size=90, filled=True, color=MODEL_COLOURS["exact"], opacity=1)
     points = points.encode(x="days:Q", y="chance:Q", tooltip=tips)
@@ -71,8 +78,8 @@ def finishing_date(run: Scenario, *, title: str = "Probability of being done by 
     runs = f", {count(rows['simulated']['n_runs'].iloc[0])} simulated runs" if "simulated" in rows else ""
     return finish(
         layered(*touched(line, tips), points, by),
-        title="Probability of being done by a day",
-        subtitle=f"{subtitle}{runs}",
+        title=title,
+        subtitle=f"{subtitle or run.title}{runs}",
         description=(
             "Probability of being done over the days since submission; dots mark 50%, 90% and 99% of runs, the "
             "diamond the day in the input. The sentence below the chart has the numbers."

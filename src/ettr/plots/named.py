@@ -32,9 +32,10 @@ def interval_looks(column: str, colours: list[str], dashes: list[list[int]]) -> 
     The scales have no domain, so the legend lists only intervals that occur; ``best`` always does, and comes first in
     the alphabet.
     """
+    legend = alt.Legend(symbolType="stroke", symbolStrokeWidth=3, symbolSize=300)
     return {
-        "color": alt.Color(f"{column}:N", title="Interval", scale=alt.Scale(range=colours)),
-        "strokeDash": alt.StrokeDash(f"{column}:N", title="Interval", scale=alt.Scale(range=dashes)),
+        "color": alt.Color(f"{column}:N", title="Interval", scale=alt.Scale(range=colours), legend=legend),
+        "strokeDash": alt.StrokeDash(f"{column}:N", title="Interval", scale=alt.Scale(range=dashes), legend=legend),
     }
 
 

@@ -25,6 +25,11 @@ _DRAWS = 2048
 """Draws of the assumed inputs for a plotted range; the page repeats them at each change."""
 VALUE = "value"
 """Kind of a published figure that is no bound."""
+_PLACES = {
+    "!=": {"align": "right", "dx": -8, "dy": 6, "baseline": "top"},
+    "==": {"align": "left", "dx": 8, "baseline": "middle"},
+}
+"""Place of the name beside its point, for those that are no upper bound and those that are."""
 _NAME_ETTR = 0.05
 """Difference in ETTR below which two names would overlap, if their sizes differ by less than a factor of ten."""
 
@@ -63,6 +68,12 @@ def ettr_by_size(run: Scenario, *, title: str = "ETTR at other job sizes", subti
         Finding of the chart.
     subtitle : str
         Whose numbers these are; by default the title of the run.
+
+    Examples
+    --------
+    >>> chart = ettr_by_size(Scenario.load("llama3-405b"), title="ETTR falls with size")
+    >>> chart.title.text, chart.title.subtitle
+    ('ETTR falls with size', 'Llama 3 405B on 16,384 H100')
     """
     rows = size_data(run)
     look = interval_looks("interval", [BLUE, ORANGE], [*LINE_DASHES[:2]])
@@ -87,8 +98,17 @@ def ettr_by_size(run: Scenario, *, title: str = "ETTR at other job sizes", subti
         shape=alt.Shape("bound:N", title="Reported", scale=bounds),
         tooltip=tooltips("run", "bound", "n_gpus", "ettr"),
     )
-    named = chart(rows, "published").mark_text(align="right", dx=-8, dy=2, fontSize=11, lineBreak="\n")
-    named = named.encode(x="n_gpus:Q", y="ettr:Q", text="names:N").properties(name="names")
+    # the curves fall: free space is above and to the right of them, or below and to the left
+    named = layered(
+        *(
+            chart(rows, "published")
+            .mark_text(fontSize=11, lineBreak="\n", **place)
+            .encode(x="n_gpus:Q", y="ettr:Q", text="names:N")
+            .transform_filter(f"datum.bound {sign} 'up to'")
+            for sign, place in _PLACES.items()
+        )
+    )
+    named.name = "names"  # a phone has no room for them
     return finish(
         layered(
             target_line(rows, "target"), line.encode(tooltip=alt.value(None)), unseen, reported, named, assumed, here

@@ -180,7 +180,9 @@ def _merged(app: Any, chapter: chapters.Chapter) -> Any:
     if chapter.state == "unanswered":
         stopped = executed.metadata[notebook.RECORD]["stopped"]["id"]
         merged = pages.unanswered(merged, chapter.why, stopped, _elsewhere(app, chapter.docname))
-    return pages.without_study(merged, app.ettr_label) if app.config.ettr_parameters else merged
+    declared = {parameter.name for parameter in notebook.declared_parameters(chapters.source(root, chapter.docname))}
+    # a page that takes none of the parameters is the same in every book
+    return pages.without_study(merged, app.ettr_label) if declared & {*app.config.ettr_parameters} else merged
 
 
 def _say(done: int, total: int, chapter: chapters.Chapter) -> None:

@@ -1,4 +1,4 @@
-"""One run cut into days."""
+"""A simulated run cut into days."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from ettr import simulate
 from ettr.core.errors import InputError
-from ettr_book.chapters.finishing_date import run_tables as tables
+from ettr.plots.timeline import timeline_data
 
 
 def written(stretches: list[tuple[str, float]], run: int = 0) -> SimpleNamespace:
@@ -24,7 +24,7 @@ def written(stretches: list[tuple[str, float]], run: int = 0) -> SimpleNamespace
 def test_stretches_are_cut_at_midnight_and_merged():
     stall = ("checkpoint", 0.01)  # shorter than a minute
     runs = written([("restart", 0.5), ("training", 20), stall, ("training", 10), ("rework", 1), ("restart", 0.5)])
-    frame = tables.days_of_run(runs)
+    frame = timeline_data(runs)
     assert frame["state"].tolist() == ["restart", "training", "training", "rework", "restart"]
     assert frame["day"].tolist() == [1, 1, 2, 2, 2]
     assert frame["from_h"].tolist() == pytest.approx([0, 0.5, 0, 6.51, 7.51])
@@ -33,36 +33,35 @@ def test_stretches_are_cut_at_midnight_and_merged():
 
 
 def test_a_long_stall_is_seen():
-    frame = tables.days_of_run(written([("training", 1), ("checkpoint", 0.1), ("training", 1)]))
+    frame = timeline_data(written([("training", 1), ("checkpoint", 0.1), ("training", 1)]))
     assert frame["state"].tolist() == ["training", "checkpoint", "training"]
 
 
 def test_days_end_as_asked_and_with_the_run():
     runs = written([("training", 100.0)])
-    assert tables.days_of_run(runs, n_days=2)["day"].tolist() == [1, 2]
-    last = tables.days_of_run(runs, n_days=9)
+    assert timeline_data(runs, n_days=2)["day"].tolist() == [1, 2]
+    last = timeline_data(runs, n_days=9)
     assert last["day"].tolist() == [1, 2, 3, 4, 5] and last["to_h"].iloc[-1] == pytest.approx(4)
 
 
 def test_more_than_a_page_can_hold_is_cut_at_a_midnight():
     dense = written([(state, 0.02) for _ in range(2400) for state in ("training", "restart")])  # four days
-    frame = tables.days_of_run(dense)
+    frame = timeline_data(dense)
     assert frame["day"].max() == 1 and frame["lasts_min"].sum() == pytest.approx(24 * 60)
     denser = written([(state, 0.004) for _ in range(2400) for state in ("training", "restart")])
-    assert len(tables.days_of_run(denser)) == 2000
+    assert len(timeline_data(denser)) == 2000
 
 
-def test_a_run_that_is_not_there_is_refused():
-    runs = written([("training", 30.0)], run=3)
-    with pytest.raises(InputError, match="run 0 is not in the timeline"):
-        tables.days_of_run(runs)
+def test_a_simulation_without_a_timeline_is_refused(llama3):
+    with pytest.raises(InputError, match="no timeline: simulate"):
+        timeline_data(simulate(llama3, 1))
     with pytest.raises(InputError, match="n_days must be >= 1, got 0"):
-        tables.days_of_run(runs, 3, n_days=0)
+        timeline_data(written([("training", 30.0)]), n_days=0)
 
 
 def test_days_of_a_simulated_run_hold_what_its_timeline_holds(llama3):
     simulation = simulate(llama3, 2, timeline=[1])
-    frame = tables.days_of_run(simulation, 1, n_days=1000)
+    frame = timeline_data(simulation, n_days=1000)
     row = simulation.runs.loc[1]
     hours = frame.groupby("state")["lasts_min"].sum() / 60
     assert frame["lasts_min"].sum() / 60 == pytest.approx(row["total_h"])

@@ -1,4 +1,4 @@
-"""Finishing dates: exact beside simulated, by hand, by count, and of published runs."""
+"""Finishing dates: exact beside simulated, and by the count behind the rate."""
 
 from __future__ import annotations
 
@@ -9,12 +9,9 @@ import pandas as pd
 import pytest
 
 from computed.chapters import NO_FAILURES
-from ettr import Scenario, budget, evidence
-from ettr.core.errors import InputError
+from ettr import Scenario, budget
 from ettr_book.chapters.common.runs import formula_run, rack_failures
-from ettr_book.chapters.finishing_date import run_tables, tables
-from ettr_book.chapters.finishing_date.tables import COUNTED_RATE, KNOWN_RATE
-from ettr_book.chapters.scale.tables import published_run
+from ettr_book.chapters.finishing_date import COUNTED_RATE, KNOWN_RATE, FinishingDates, finishing_dates, range_by_count
 
 LLAMA = "llama3-405b"
 POOL = {"spares": {"n_nodes": 4}, "repair": {"manual_h": 24}}
@@ -40,15 +37,12 @@ def run(name: str = LLAMA, case: str = "as it is") -> Scenario:
 
 
 @cache
-def dates(*which: str) -> tables.FinishingDates:
-    return tables.finishing_dates(run(*which), 400)
+def dates(*which: str) -> FinishingDates:
+    return finishing_dates(run(*which), 400)
 
 
 def by_count(*which: str) -> pd.DataFrame:
-    return tables.range_by_count(dates(*which))
-
-
-forecasts = cache(run_tables.published_forecasts)
+    return range_by_count(dates(*which))
 
 
 @pytest.mark.parametrize("which", FOLLOWED, ids=" ".join)
@@ -89,17 +83,7 @@ SILENT = {"failures.modes": [{"name": "SDC", "share": 1.0, "latency_h": 2}], "ch
     ],
 )
 def test_as_much_goes_as_the_form_needs(llama3, changes, left_out):
-    assert tables.finishing_dates(llama3.override(changes), 20).left_out == (left_out,)
-
-
-def test_by_hand_is_the_mean_and_nearly_the_spread():
-    for name, rel in ((LLAMA, 0.06), ("glm-130b", 0.02)):
-        finish = dates(name)
-        sums = tables.by_hand(finish)
-        assert sums.mean_h == pytest.approx(finish.exact.mean_h, rel=1e-3)  # maintenance to first order
-        assert sums.sd_h == pytest.approx(finish.exact.sd_h, rel=rel)
-    quiet = tables.by_hand(dates(LLAMA, "nothing is lost"))
-    assert quiet.mean_h == pytest.approx(1166.4) and quiet.sd_h == quiet.spread_h == 0
+    assert finishing_dates(llama3.override(changes), 20).left_out == (left_out,)
 
 
 def test_a_rate_from_a_count_widens_the_range_the_less_the_more_were_counted():
@@ -116,40 +100,6 @@ def test_without_failures_there_is_nothing_to_count():
     assert set(by_count(LLAMA, "no failures")["case"]) == {KNOWN_RATE}
     assert dates(LLAMA, "no failures").counted is dates(LLAMA, "nothing seen").counted is None
     assert dates("rsc-1").counted is None
-
-
-def test_published_runs_are_predicted_from_what_was_seen_by_then():
-    frame = forecasts().set_index("run")
-    assert set(frame["n_events"]) == {1, 3}
-    for name, resolution in (("bloom-176b", 1.0), ("glm-130b", 0.0)):
-        realised, scenario = published_run(name).realised, published_run(name).scenario
-        row = frame.loc[scenario.title]
-        assert row["day"] <= 0.2 * realised.wall_h / 24
-        assert row["day"] + row["came_days"] == pytest.approx(realised.wall_h / 24)
-        assert row["done"] * realised.productive_h / 24 == pytest.approx(row["ettr"] * row["day"])
-        assert row["low_days"] < row["middle_days"] < row["high_days"] < row["came_days"] - resolution
-        assert (1 - row["done"]) * realised.productive_h / 24 < row["low_days"]
-        assert 0 < row["other_days"] < row["lost_days"]
-
-
-def test_a_forecast_is_the_exact_form_of_the_preset_with_the_rate_that_was_counted():
-    row = forecasts().set_index("run").loc["BLOOM-176B on 384 A100"]
-    counted = {"n_events": 1, "node_days": 48 * 19.0, "rate_clock": "wall"}
-    rest = budget.finishing(
-        Scenario.load("bloom-176b").override({"failures": counted}), rate_known=False, done=row["done"]
-    )
-    assert row["high_days"] == pytest.approx(rest.quantile(0.95) / 24)
-    hardware = evidence.table("bloom176b_losses").query("kind == 'hardware or network'")
-    assert len(hardware) == 1
-
-
-def test_a_forecast_needs_an_entry():
-    assert len(run_tables.published_forecasts(0.1)) == 1
-    assert run_tables.published_forecasts(0.06)["run"].tolist() == ["BLOOM-176B on 384 A100"]
-    with pytest.raises(InputError, match="seen must reach the first entry of a diary.*0.01"):
-        run_tables.published_forecasts(0.01)
-    with pytest.raises(InputError, match="seen.*> 0 and < 1, got 1"):
-        run_tables.published_forecasts(1)
 
 
 def test_racks_take_their_share_from_all_others_alike(llama3):
