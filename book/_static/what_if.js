@@ -6,30 +6,7 @@
   const { state, blank, element } = window.ettrState,
     data = window.ettrData,
     ettr = window.ettr;
-  const {
-    form,
-    input,
-    interval,
-    failuresInput,
-    answersPanel,
-    choices,
-    portfolioRows,
-    workInput,
-    linkButton,
-    resetButton,
-    answerOf,
-    datesOf,
-    numbersInWords,
-    Model,
-    table,
-    copyButton,
-    command,
-    heldWords,
-    reachWords,
-    orNull,
-    short,
-    fieldOf,
-  } = window.ettrWidgets.parts;
+  const { parts } = window.ettrWidgets;
   const { number, about, pct, duration, roughly, usd, gpus } = window.ettrWidgets.words;
 
   // ---- a scenario as text
@@ -120,27 +97,7 @@
     ["Prices and measured ETTR", ["cost.usd_per_gpu_h", "cost.usd_per_day", "measured.ettr"]],
   ];
 
-  function field(model, path) {
-    if (path === "failures.mttf") {
-      return failuresInput(model);
-    }
-    if (path === "checkpoint.interval_min") {
-      return interval(model);
-    }
-    if (path === "job.productive_h") {
-      return workInput(model);
-    }
-    const absent = path.startsWith("maintenance.") ? 0 : undefined; // a run without the section
-    return input(model, path, {
-      optional: path === "measured.ettr",
-      value: () => {
-        const value = model.get(path);
-        return value === undefined || value === null ? absent : value;
-      },
-    });
-  }
-
-  const part = (title, ...inside) => element("section", { "aria-label": title }, element("h3", {}, title), ...inside);
+  const section = (title, ...inside) => element("section", { "aria-label": title }, element("h3", {}, title), ...inside);
 
   function modes(model) {
     const list = element("div", { class: "ettr-inputs ettr-row" }),
@@ -156,7 +113,7 @@
       filledKey = key;
       list.replaceChildren(
         ...all.map((mode) =>
-          input(model, "failures.modes." + mode.name + ".factor", {
+          parts.input(model, "failures.modes." + mode.name + ".factor", {
             value: () => {
               const value = model.get("failures.modes." + mode.name + ".factor");
               return value === undefined ? 1 : value;
@@ -197,7 +154,7 @@
     const group = { class: "ettr-cards", role: "group", "aria-label": "Start from" },
       lineOf = (text) => element("span", {}, text);
     const all = Object.entries(data.starts).map(([id, start]) => {
-      const answer = orNull(() => answerOf(new Model(blank(), id))) || {},
+      const answer = parts.orNull(() => parts.answerOf(new parts.Model(blank(), id))) || {},
         { n_gpus } = start.written.cluster,
         { best } = answer,
         mtbf = best && (best.n_failures > 0 ? "MTBF " + roughly(best.total_h / best.n_failures) : "no failures"),
@@ -234,7 +191,7 @@
     ],
     [
       "Done after (90% of runs)",
-      ({ run }, model) => (run.ends ? orNull(() => datesOf(model).quantile(0.9)) : null),
+      ({ run }, model) => (run.ends ? parts.orNull(() => parts.datesOf(model).quantile(0.9)) : null),
       duration,
       roughly,
       "no date",
@@ -251,9 +208,9 @@
 
   // The pinned scenario A beside the current one, B.
   function comparison(model) {
-    const of = table("A and B side by side", ["", "A", "B", "Difference"], "ettr-compared"),
+    const of = parts.table("A and B side by side", ["", "A", "B", "Difference"], "ettr-compared"),
       names = element("p", { class: "ettr-small" }),
-      whole = part("A and B side by side", names, of.whole);
+      whole = section("A and B side by side", names, of.whole);
     let [pinnedModel, pinned] = [null, null];
     function cells([name, valueOf, words, apart, none = "no answer"], answers, models) {
       const values = answers.map((answer, i) => (answer.best ? valueOf(answer, models[i]) : null)),
@@ -272,11 +229,11 @@
       }
       if (pinned !== state.pinned) {
         pinned = state.pinned;
-        pinnedModel = new Model(pinned);
+        pinnedModel = new parts.Model(pinned);
       }
       const models = [pinnedModel, model],
-        answers = models.map(answerOf);
-      names.textContent = ["A: ", " B: "].map((letter, i) => letter + numbersInWords(models[i]).title + ".").join("");
+        answers = models.map(parts.answerOf);
+      names.textContent = ["A: ", " B: "].map((letter, i) => letter + parts.numbersInWords(models[i]).title + ".").join("");
       of.show(FIGURES.map((figure) => cells(figure, answers, models)));
     }
     model.later(work);
@@ -286,7 +243,7 @@
   // Pins the current values as A, or ends the comparison.
   function compareButton(model, say) {
     const words = () => (state.pinned ? "Stop comparing" : "Compare with…"),
-      button = element("button", { type: "button", class: "ettr-button", on: { click: toggle } });
+      button = parts.makeButton(words(), toggle);
     function toggle() {
       const { hold, values } = state;
       state.pinned = state.pinned ? null : { ...blank(), start: model.startId, hold, values: { ...values } };
@@ -317,9 +274,9 @@
         "aria-describedby": "ettr-target-note",
       }),
       note = element("span", { id: "ettr-target-note", class: "ettr-note" });
-    const of = table("Requirements of a target", ["Single input to change", "now", "must be at most"]);
+    const of = parts.table("Requirements of a target", ["Single input to change", "now", "must be at most"]);
     function work() {
-      const result = window.ettrWidgets.parts.parsed(box.value, { least: 0.01, most: 0.9999 }),
+      const result = parts.parsed(box.value, { least: 0.01, most: 0.9999 }),
         { scenario, refused, error } = model.now;
       box.setAttribute("aria-invalid", Boolean(result.error));
       note.textContent = result.error || "";
@@ -327,35 +284,35 @@
         of.show([]);
         return;
       }
-      const at = orNull(() => ettr.atBest(scenario));
+      const at = parts.orNull(() => ettr.atBest(scenario));
       of.show(
         NEEDED.map((path) => {
-          const field = fieldOf(path),
+          const field = parts.fieldOf(path),
             now = path === NEEDED[0] ? ettr.failureRate(scenario) : ettr.at(scenario, path),
-            need = orNull(() => ettr.largestReaching(scenario, path, result.value));
+            need = parts.orNull(() => ettr.largestReaching(scenario, path, result.value));
           const name = path === NEEDED[0] ? "failures per 1,000 node-days" : field.name + " [" + field.unit + "]";
           return [
             name,
-            short(Number(now.toPrecision(3))),
+            parts.short(Number(now.toPrecision(3))),
             !need || !isFinite(need.best)
               ? "no answer"
               : need.value === null
                 ? "not enough: ETTR " + pct(Math.max(need.best, 0), 1) + " even at 0"
                 : isFinite(need.value)
-                  ? short(Number(need.value.toPrecision(3)))
+                  ? parts.short(Number(need.value.toPrecision(3)))
                   : "any",
           ];
         })
       );
-      const size = orNull(() => ettr.largestSize(scenario, result.value));
+      const size = parts.orNull(() => ettr.largestSize(scenario, result.value));
       of.note.textContent =
         (at ? `The current ETTR is ${pct(at.ettr, 1)} at the best interval. ` : "") +
-        `${pct(result.value, 1)} ${reachWords(size)} ${heldWords(scenario)}`;
+        `${pct(result.value, 1)} ${parts.reachWords(size)} ${parts.heldWords(scenario)}`;
     }
     box.addEventListener("input", work);
     model.later(work);
     work();
-    return part(
+    return section(
       "What does a target ETTR need?",
       element(
         "div",
@@ -369,7 +326,7 @@
   }
 
   function together(model) {
-    const of = table("Mitigations together", [
+    const of = parts.table("Mitigations together", [
       "Mitigation",
       "Saves per month, with the others",
       "",
@@ -379,7 +336,7 @@
     ]);
     function work() {
       const { scenario, refused, error } = model.now,
-        rows = error || refused.length ? null : orNull(() => portfolioRows(scenario, model));
+        rows = error || refused.length ? null : parts.orNull(() => parts.portfolioRows(scenario, model));
       of.show(
         (rows || []).map((row) => [
           row.order ? row.order + ". " + row.what : "Current run",
@@ -393,16 +350,16 @@
     }
     model.later(work);
     work();
-    return part("Several mitigations together", choices(model), of.whole);
+    return section("Several mitigations together", parts.choices(model), of.whole);
   }
 
   window.ettrWidgets.toYaml = toYaml;
   window.ettrWidgets.what_if = {
     render({ model, el }) {
-      const inputs = form("ettr-sections", "The scenario"),
+      const inputs = parts.form("ettr-sections", "The scenario"),
         answers = element("section", { class: "ettr-answers", "aria-label": "Answers" });
       for (const [title, paths] of SECTIONS) {
-        const inside = paths.map((path) => field(model, path));
+        const inside = paths.map((path) => parts.fieldInput(model, path));
         if (title === SECTIONS[0][0]) {
           inside.push(modes(model));
         }
@@ -411,19 +368,19 @@
         }
         inputs.append(element("fieldset", {}, element("legend", {}, title), ...inside));
       }
-      const say = answersPanel(model, answers),
+      const say = parts.answersPanel(model, answers),
         line = element("code", {});
       model.follow(() => {
-        line.textContent = command(model);
+        line.textContent = parts.command(model);
       });
       const buttons = element(
         "p",
         { class: "ettr-buttons" },
-        linkButton(say),
+        parts.linkButton(say),
         compareButton(model, say),
-        resetButton(model),
-        copyButton(() => toYaml(model.now.written || {}), "Copy as YAML", say),
-        copyButton(() => command(model), "Copy as command", say)
+        parts.resetButton(model),
+        parts.copyButton(() => toYaml(model.now.written || {}), "Copy as YAML", say),
+        parts.copyButton(() => parts.command(model), "Copy as command", say)
       );
       el.append(
         element("div", { class: "ettr-whole" }, answers, buttons, comparison(model), cards(model), inputs),

@@ -652,7 +652,6 @@
       ...(tokens_per_h && { tokens: { per: tokens_per_h, unit: "tokens", quantity: "tokens", label: "Tokens to train on" } }),
     };
   }
-  const workInput = (model) => input(model, "job.productive_h", { optional: true, units: workUnits });
 
   // The origin of a value, and its plausible range.
   function origin(model, path, value) {
@@ -812,6 +811,18 @@
     choice.addEventListener("change", () => model.begin(choice.value));
     model.follow(fill);
     return element("div", { class: "ettr-input ettr-start" }, element("label", { for: id }, "Start from"), choice);
+  }
+
+  // The input of a field, in the form that it needs.
+  function fieldInput(model, path) {
+    const special = {
+      "failures.mttf": () => failuresInput(model),
+      "checkpoint.interval_min": () => interval(model),
+      "job.productive_h": () => input(model, path, { optional: true, units: workUnits }),
+      "measured.ettr": () => input(model, path, { optional: true }),
+    };
+    const absent = path.startsWith("maintenance.") ? 0 : undefined; // a run without the section
+    return has(special, path) ? special[path]() : input(model, path, { value: () => model.get(path) ?? absent });
   }
 
   // ---- answers
@@ -1051,21 +1062,6 @@
   // The equivalent command in a terminal.
   function command(model) {
     const quoted = (text) => (/^[\w@%+=:,./-]+$/.test(text) ? text : "'" + text.replace(/'/g, "'\\''") + "'");
-    const flags = {
-      "cluster.n_gpus": "--gpus",
-      "cluster.gpus_per_node": "--gpus-per-node",
-      "failures.job_mttf_h": "--mtbf-h",
-      "failures.node_mttf_h": "--node-mtbf-h",
-      "failures.gpu_mttf_h": "--gpu-mtbf-h",
-      "checkpoint.stall_s": "--stall-s",
-      "checkpoint.persist_s": "--persist-s",
-      "checkpoint.interval_min": "--interval-min",
-      "recovery.detection_min": "--detection-min",
-      "recovery.restart_min": "--restart-min",
-      "job.productive_h": "--productive-h",
-      "cost.usd_per_gpu_h": "--usd-per-gpu-h",
-      "measured.ettr": "--measured-ettr",
-    };
     const values = Object.assign({}, model.isMine ? { [N_GPUS]: model.get(N_GPUS) } : {}, model.values);
     if (model.isMine && !RATES.some((path) => has(values, path))) {
       values[JOB_MTTF] = model.get(JOB_MTTF);
@@ -1074,8 +1070,8 @@
     delete values[OBSERVED];
     const words = ["ettr", "plan", ...(model.isMine ? [] : [quoted(model.start.command)])];
     for (const [path, value] of Object.entries(values)) {
-      if (has(flags, path)) {
-        words.push(flags[path], String(value));
+      if (has(data.flags, path)) {
+        words.push(data.flags[path], String(value));
       } else {
         words.push("--set", quoted(path + "=" + value));
       }
@@ -1088,6 +1084,9 @@
     }
     return words.join(" ");
   }
+
+  const makeButton = (label, act) =>
+    element("button", { type: "button", class: "ettr-button", on: { click: act } }, label);
 
   // A button that copies a text and then says so in place of its label.
   function copyButton(text, label, report, done = "Copied") {
@@ -1115,14 +1114,14 @@
         button.textContent = label;
       }, 2500);
     }
-    const button = element("button", { type: "button", class: "ettr-button", on: { click: copy } }, label);
+    const button = makeButton(label, copy);
     return button;
   }
   const linkButton = (report) => copyButton(address, "Copy link", report, "Link copied");
 
   // A button that takes the reader's values back and keeps the start.
   function resetButton(model) {
-    const button = element("button", { type: "button", class: "ettr-button", on: { click: () => model.begin(model.startId) } });
+    const button = makeButton("", () => model.begin(model.startId));
     model.follow(() => {
       const { values, hold, more } = model.state;
       button.textContent = "Reset to the values of " + (model.isMine ? "the example" : model.start.title);
@@ -1269,20 +1268,15 @@
 
   const calculator = {
     render({ model, el }) {
-      const inputs = form("", "Your job"),
+      const field = (path) => fieldInput(model, path),
+        inputs = form("", "Your job"),
         answers = element("section", { class: "ettr-answers", "aria-label": "Answers" });
       el.append(element("div", { class: "ettr-calculator" }, inputs, answers));
       inputs.append(
         startInput(model),
-        input(model, N_GPUS, { label: "GPUs" }),
-        failuresInput(model),
-        input(model, "checkpoint.stall_s"),
-        interval(model),
-        input(model, "recovery.detection_min"),
-        input(model, "recovery.restart_min"),
-        input(model, "cost.usd_per_gpu_h"),
-        workInput(model),
-        input(model, "measured.ettr", { optional: true })
+        ...[N_GPUS, "failures.mttf", "checkpoint.stall_s", "checkpoint.interval_min"].map(field),
+        ...["recovery.detection_min", "recovery.restart_min", "cost.usd_per_gpu_h"].map(field),
+        ...["job.productive_h", "measured.ettr"].map(field)
       );
       const say = answersPanel(model, answers),
         line = element("code", {});
@@ -1344,17 +1338,7 @@
           inputs = form("ettr-row", "Your numbers");
         const problem = element("p", { class: "ettr-problem", role: "alert", hidden: true }),
           sentence = element("p", { class: "ettr-sentence" });
-        for (const path of takes) {
-          inputs.append(
-            path === "failures.mttf"
-              ? failuresInput(model)
-              : path === "checkpoint.interval_min"
-                ? interval(model)
-                : path === "job.productive_h"
-                  ? workInput(model)
-                  : input(model, path)
-          );
-        }
+        inputs.append(...takes.map((path) => fieldInput(model, path)));
         const ask = asking(model);
         for (const item of extra || []) {
           inputs.append(input(model, "ask." + item.name, { item, value: () => ask(item.name) }));
@@ -1403,6 +1387,14 @@
     };
   }
 
+  // A question of a single chart: its value at first may follow from the model, where it may be an example.
+  const question = (name, value, isExample) => ({
+    ...data.questions[name],
+    name,
+    value: value || data.questions[name].value,
+    isExample,
+  });
+
   // The quantity that is constant in an answer about other sizes.
   const heldWords = ({ hold }) => "at a constant " + (hold === "job" ? "job MTBF" : "node failure rate") + ".";
 
@@ -1424,17 +1416,7 @@
 
   const scale = chart({
     takes: ["cluster.n_gpus", "failures.mttf", "checkpoint.stall_s", "recovery.detection_min", "recovery.restart_min"],
-    extra: [
-      {
-        name: "target",
-        label: "ETTR to reach",
-        caption: "target ETTR {}",
-        slider: [0.5, 0.99],
-        value: data.questions.target,
-        least: 0.01,
-        most: 0.999,
-      },
-    ],
+    extra: [question("target")],
     rows(scenario, ask, model) {
       const interval = scenario.checkpoint.interval_min,
         rule = typeof interval === "string",
@@ -1499,25 +1481,14 @@
     },
   });
 
+  // Days after which 90% of runs are done.
+  function daysOfMost(model) {
+    const of = orNull(() => datesOf(model));
+    return of && isFinite(of.quantile(0.9)) ? Number((of.quantile(0.9) / 24).toPrecision(3)) : 30;
+  }
   const finishing_date = chart({
     takes: ["cluster.n_gpus", "failures.mttf", "checkpoint.stall_s", "recovery.restart_min", "job.productive_h"],
-    extra: [
-      {
-        name: "days",
-        label: "Done within",
-        caption: "done within {} days",
-        unit: "days",
-        quantity: "days",
-        slider: [1, 400],
-        least: 0,
-        open: true,
-        most: 1e6,
-        value: (model) => {
-          const of = orNull(() => datesOf(model));
-          return of && isFinite(of.quantile(0.9)) ? Number((of.quantile(0.9) / 24).toPrecision(3)) : 30;
-        },
-      },
-    ],
+    extra: [question("days", daysOfMost)],
     rows(scenario, ask, model) {
       const of = datesOf(model),
         low = of.quantile(0.001),
@@ -1548,30 +1519,7 @@
 
   const spares = chart({
     takes: ["cluster.n_gpus", "failures.mttf"],
-    extra: [
-      {
-        name: "repair_h",
-        label: "Repair time of a node",
-        caption: "repair {} h",
-        unit: "h",
-        quantity: "h",
-        slider: [0.5, 336],
-        value: data.questions.repair_h,
-        least: 0,
-        open: true,
-        most: 1e5,
-        note: "assumed",
-      },
-      {
-        name: "level",
-        label: "Service level of the pool",
-        caption: "service level {}",
-        slider: [0.5, 0.9999],
-        value: data.questions.level,
-        least: 0.01,
-        most: 0.999999,
-      },
-    ],
+    extra: [question("repair_h"), question("level")],
     rows(scenario, ask) {
       const out = ettr.inRepair(scenario, ask("repair_h")),
         level = ask("level");
@@ -1600,44 +1548,17 @@
     },
   });
 
-  const hasNoCount = (model) => ettr.at(model.start.written, "failures.n_events") === undefined;
+  const hasNoCount = (model) => ettr.at(model.start.written, "failures.n_events") === undefined,
+    countOf = (model) => ettr.at(model.start.written, "failures.n_events") || data.questions.events.value;
+  function daysOf({ start: { written } }) {
+    const { n_gpus, gpus_per_node } = written.cluster,
+      days = ettr.at(written, "failures.node_days");
+    return days ? Number((days / (n_gpus / (gpus_per_node || 8))).toPrecision(4)) : data.questions.in_days.value;
+  }
   const failure_rates = chart({
     takes: ["cluster.n_gpus"],
     isRead: (path) => path.startsWith("cluster."),
-    extra: [
-      {
-        name: "events",
-        label: "Failures counted",
-        caption: "failure count {}",
-        isExample: hasNoCount,
-        unit: "",
-        quantity: "failures",
-        slider: [0, 1000],
-        value: (model) => ettr.at(model.start.written, "failures.n_events") || data.questions.events,
-        least: 0,
-        most: 1e7,
-        whole: true,
-      },
-      {
-        name: "in_days",
-        label: "Observation time",
-        caption: "observed for {} days",
-        isExample: hasNoCount,
-        unit: "days",
-        quantity: "days",
-        slider: [1, 365],
-        least: 0,
-        open: true,
-        most: 1e5,
-        value: (model) => {
-          const w = model.start.written,
-            days = ettr.at(w, "failures.node_days");
-          return days
-            ? Number((days / (w.cluster.n_gpus / (w.cluster.gpus_per_node || 8))).toPrecision(4))
-            : data.questions.in_days;
-        },
-      },
-    ],
+    extra: [question("events", countOf, hasNoCount), question("in_days", daysOf, hasNoCount)],
     rows(scenario, ask) {
       const nodes = scenario.cluster.n_gpus / scenario.cluster.gpus_per_node,
         exposure = (nodes * ask("in_days")) / 1000,
@@ -1904,11 +1825,8 @@
     parts: {
       form,
       input,
-      interval,
-      failuresInput,
-      startInput,
+      fieldInput,
       answersPanel,
-      workInput,
       linkButton,
       resetButton,
       answerOf,
@@ -1919,6 +1837,7 @@
       portfolioRows,
       sourceInWords,
       copyButton,
+      makeButton,
       command,
       fieldOf,
       parsed,

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ettr import budget, evidence, mitigation
+from ettr.cli.plan import FLAGS
 from ettr.core import durable
 from ettr.core.errors import EttrError
 from ettr.core.results import PART_WORDS
@@ -55,7 +56,7 @@ INPUTS: dict[str, tuple[float, float, str]] = {
     "recovery.person_min": (0, 240, "Wait for a person"),
     "maintenance.per_day": (0, 4, "Maintenance stops"),
     "maintenance.duration_min": (1, 240, "Duration of a maintenance stop"),
-    "job.productive_h": (24, 8766, "Failure-free training time"),
+    "job.productive_h": (24, 8760, "Failure-free training time"),
     "job.throughput_factor": (0.5, 1, "Relative training speed"),
     "cost.usd_per_gpu_h": (0.5, 10, "Price per GPU-hour"),
     "cost.usd_per_day": (0, 100_000, "Fixed price per day"),
@@ -82,6 +83,48 @@ _CAPTIONS = {
 }
 """Values in captions of charts, if name, value and unit in this order would not read well."""
 _ETTR = "Effective Training Time Ratio: hours of useful training over wall-clock hours, queueing included"
+QUESTIONS: dict[str, dict[str, Any]] = {
+    "target": {
+        "label": "ETTR to reach",
+        "caption": "target ETTR {}",
+        "slider": [0.5, 0.99],
+        "least": 0.01,
+        "most": 0.999,
+    },
+    "days": {"label": "Done within", "caption": "done within {} days", "unit": "days", "slider": [1, 400], "most": 1e6},
+    "repair_h": {
+        "label": "Repair time of a node",
+        "caption": "repair {} h",
+        "unit": "h",
+        "slider": [0.5, 336],
+        "most": 1e5,
+        "note": "assumed",
+    },
+    "level": {
+        "label": "Service level of the pool",
+        "caption": "service level {}",
+        "slider": [0.5, 0.9999],
+        "least": 0.01,
+        "most": 0.999999,
+    },
+    "events": {
+        "label": "Failures counted",
+        "caption": "failure count {}",
+        "quantity": "failures",
+        "slider": [0, 1000],
+        "least": 0,
+        "most": 1e7,
+        "whole": True,
+    },
+    "in_days": {
+        "label": "Observation time",
+        "caption": "observed for {} days",
+        "unit": "days",
+        "slider": [1, 365],
+        "most": 1e5,
+    },
+}
+"""Inputs of single charts, which are no fields of a scenario; without ``least`` their value is above 0."""
 _UNITS = {"maintenance.per_day": "per day", "cost.usd_per_gpu_h": "USD", "cost.usd_per_day": "USD"}
 
 
@@ -119,7 +162,8 @@ def page_data(scenario: Scenario, named: str = "") -> dict[str, Any]:
             {"part": part, "words": words, "colour": PART_COLOURS[part.removesuffix("_h")]}
             for part, words in PART_WORDS.items()
         ],
-        "questions": DEFAULTS,
+        "questions": {name: _question(name) for name in QUESTIONS},
+        "flags": {path: f"--{name.replace('_', '-')}" for name, path in FLAGS.items()},
         "sentences": {"range": RANGE_WORDS, "each": EACH_SAVING},
         "terms": {"ETTR": _ETTR},
         "clusters": _assumed(rate_across_clusters(scenario)),
@@ -235,6 +279,14 @@ def _field(path: str) -> dict[str, Any]:
     field["name"] = amount_of(path, Scenario).removeprefix("the ") if meta.says else label.lower()
     field["caption"] = _CAPTIONS.get(path, f"{field['name']} {{}} {field['unit']}".strip())
     return field
+
+
+def _question(name: str) -> dict[str, Any]:
+    """Return label, unit, slider and rules of an input of a single chart, and its value at first."""
+    question = QUESTIONS[name]
+    unit = question.get("unit", "")
+    rules = {"unit": unit, "quantity": unit, "least": 0.0, "open": "least" not in question}
+    return rules | {"value": DEFAULTS.get(name)} | question
 
 
 @cache
