@@ -13,7 +13,7 @@ import book_pages as pages
 import every_section as every
 from ettr import plan
 from ettr_book.chapters.common.runs import followed, loaded
-from ettr_book.chapters.how_many_gpus.tables import given_by_tokens
+from ettr_book.chapters.how_many_gpus import given_by_tokens
 from ettr_book.publish.chapters import REFUSALS
 
 FIRST_QUESTIONS = Path(__file__).parents[2] / "book/your_cluster/first_questions.md"

@@ -10,7 +10,7 @@ from typing import Any
 
 from computed.chapters import PRESETS
 from ettr import Scenario, sizing
-from ettr_book.chapters.how_many_gpus import tables, way_tables
+from ettr_book.chapters.how_many_gpus import given, sizes, training_methods
 
 TOKENS = "llama3-405b-tokens"
 NO_FAILURES = {"failures": {"rate_per_1000_node_days": 0}}
@@ -24,9 +24,9 @@ JOBS = {
 
 
 @cache
-def job(name: str = TOKENS) -> tables.GivenByTokens:
+def job(name: str = TOKENS) -> given.GivenByTokens:
     preset, changes = JOBS[name]
-    return tables.given_by_tokens(Scenario.load(preset).override(changes))
+    return given.given_by_tokens(Scenario.load(preset).override(changes))
 
 
 def run(name: str = TOKENS) -> Scenario:
@@ -43,16 +43,16 @@ def fastest_gpus(name: str) -> float:
 
 
 def marked(name: str):
-    return tables.marked_sizes(run(name), answer(name), table("in_time", name), table("cost", name)["unit"].iloc[0])
+    return sizes.marked_sizes(answer(name), table("in_time", name), table("cost", name)["unit"].iloc[0])
 
 
 TABLES = {
-    "returns": lambda name: tables.returns_by_size(run(name), n_draws=10),
-    "step": lambda name: tables.step_by_size(run(name), [100_000, fastest_gpus(name)], n_sizes=12),
-    "cost": lambda name: tables.cost_by_size(run(name)),
-    "in_time": lambda name: tables.in_time(run(name), answer(name)),
+    "returns": lambda name: sizes.returns_by_size(run(name), n_draws=10),
+    "step": lambda name: sizes.step_by_size(run(name), [100_000, fastest_gpus(name)], n_sizes=12),
+    "cost": lambda name: sizes.cost_by_size(run(name)),
+    "in_time": lambda name: sizes.in_time(run(name), answer(name)),
     "marked": marked,
-    "peaks": lambda name: way_tables.peaks_of_ways(run(name), way_tables.ways()),
+    "peaks": lambda name: training_methods.peaks_of_ways(run(name), training_methods.ways()),
 }
 
 

@@ -1,4 +1,4 @@
-"""Tables on the number of GPUs."""
+"""The chapter on the number of GPUs."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import pytest
 from computed.chapters import PRESETS
 from computed.how_many_gpus import TOKENS, answer, job, run, table
 from ettr import Scenario, sizing
-from ettr_book.chapters.how_many_gpus import tables
+from ettr_book.chapters.how_many_gpus import given, sizes
 
 
 def test_a_job_given_by_tokens_stays_as_it_is():
-    assert job() == tables.GivenByTokens(Scenario.load(TOKENS), ())
+    assert job() == given.GivenByTokens(Scenario.load(TOKENS), ())
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -26,28 +26,28 @@ def test_every_preset_can_be_given_by_tokens(name):
 
 @pytest.mark.parametrize(("n_gpus", "weights"), [(8, 8e9), (64, 70e9), (4096, 405e9)])
 def test_a_small_cluster_gets_a_smaller_model_and_keeps_its_size(n_gpus, weights):
-    small = tables.given_by_tokens(Scenario.load("rsc-1").override({"cluster.n_gpus": n_gpus}))
+    small = given.given_by_tokens(Scenario.load("rsc-1").override({"cluster.n_gpus": n_gpus}))
     assert small.scenario.cluster.n_gpus == n_gpus
     assert small.scenario.model.n_parameters == weights
     assert any("do not fit" in words for words in small.changes) == (weights < 405e9)
 
 
 def test_a_size_that_no_layout_divides_is_rounded_and_told():
-    odd = tables.given_by_tokens(Scenario.load("h100-100k").override({"cluster.n_gpus": 8 * 12_503}))
+    odd = given.given_by_tokens(Scenario.load("h100-100k").override({"cluster.n_gpus": 8 * 12_503}))
     assert odd.scenario.cluster.n_gpus != 8 * 12_503
     assert abs(odd.scenario.cluster.n_gpus - 8 * 12_503) <= 8 * 128
     assert "since no layout divides 100,024" in odd.changes[-1]
 
 
 def test_more_gpus_than_the_batch_has_work_for_get_a_larger_one():
-    large = tables.given_by_tokens(Scenario.load("rsc-1").override({"cluster.n_gpus": 4_194_304}))
+    large = given.given_by_tokens(Scenario.load("rsc-1").override({"cluster.n_gpus": 4_194_304}))
     assert large.scenario.model.batch_tokens == 8 * 2**24
     assert any("smaller ones leave GPUs idle" in words for words in large.changes)
 
 
 def test_what_no_formula_has_a_term_for_is_left_out_and_told():
     few = Scenario.load("rsc-1").override({"spares": {"n_nodes": 8}, "repair": {"manual_h": 24}})
-    without = tables.given_by_tokens(few)
+    without = given.given_by_tokens(few)
     assert without.scenario.spares is None
     assert without.changes[0].startswith("without spares")
 
@@ -81,7 +81,7 @@ def test_parts_of_a_step_are_all_of_it():
     assert frame.groupby("n_gpus")["share"].sum().to_numpy() == pytest.approx(1)
     ideal = frame[(frame["term"] == "computing, at the peak") & (frame["n_gpus"] == 16384)]
     assert ideal["share"].iloc[0] == pytest.approx(sizing.yields(run(), 16384.0).mfu)
-    assert set(frame["term"]) <= set(tables.TERMS.values())
+    assert set(frame["term"]) <= {name for name, _ in sizes.TERMS.values()}
 
 
 def test_the_own_size_has_the_layout_that_divides_it():
@@ -91,7 +91,7 @@ def test_the_own_size_has_the_layout_that_divides_it():
     assert set(rows_of_job["layout"]) == {str(layout)}
     assert rows_of_job["seconds"].sum() == pytest.approx(float(run(name).throughput.step(size, layout).total_s))
     assert set(frame[frame["n_gpus"] != size]["layout"]) != set(rows_of_job["layout"])
-    assert tables.on_size(run(name), size).days[0] == pytest.approx(float(answer(name).at_current.days))
+    assert sizes.on_size(run(name), size).days[0] == pytest.approx(float(answer(name).at_current.days))
 
 
 def test_cost_goes_to_twice_the_fastest_size():
@@ -103,5 +103,5 @@ def test_cost_goes_to_twice_the_fastest_size():
 
 def test_without_prices_the_cost_is_electricity():
     assert (table("cost", "no prices")["unit"] == "MWh").all()
-    marked = tables.marked_sizes(run("no prices"), answer("no prices"), None, "MWh")
-    assert set(marked["goal"]) == {tables.THIS_JOB, "fastest"}
+    marked = sizes.marked_sizes(answer("no prices"), None, "MWh")
+    assert set(marked["goal"]) == {sizes.THIS_JOB, "fastest"}

@@ -7,8 +7,8 @@ import pytest
 from computed.how_many_gpus import TOKENS, answer, table
 from computed.how_many_gpus import run as run_of
 from ettr import sizing
-from ettr_book.chapters.how_many_gpus import way_tables as options
-from ettr_book.chapters.how_many_gpus.way_tables import peak
+from ettr_book.chapters.how_many_gpus import training_methods as options
+from ettr_book.chapters.how_many_gpus.training_methods import peak
 
 
 @pytest.fixture

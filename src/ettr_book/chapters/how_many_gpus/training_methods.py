@@ -6,11 +6,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import altair as alt
 import numpy as np
 import pandas as pd
 
 from ettr import sizing
 from ettr.core.errors import InputError
+from ettr.core.sentences import capital
+from ettr.plots import builders
+from ettr.plots.columns import tooltips
+from ettr.plots.encodings import but_size, rounded
+from ettr.plots.theme import AZURE, GREEN, GREY, PINK, RUST, VIOLET, NoChart, finish
 from ettr.scenario import Scenario
 from ettr.scenario.paths import N_GPUS, RESTART
 from ettr.sizing.yields import yields
@@ -18,6 +24,15 @@ from ettr.sizing.yields import yields
 UNCHANGED = "current method"
 _DOUBLINGS = 12
 _COARSE, _FINE = 300, 200
+_TOKENS = "Billion useful tokens per day"
+_LOOKS = (
+    (GREY, [1, 0]),
+    (VIOLET, [8, 2]),
+    (GREEN, [8, 2, 2, 2]),
+    (PINK, [6, 3]),
+    (RUST, [2, 3]),
+    (AZURE, [12, 3, 2, 3]),
+)
 
 
 def peak(run: Scenario, rate_factor: float = 1.0) -> tuple[float, float]:
@@ -139,6 +154,27 @@ def peaks_of_ways(run: Scenario, tried: Iterable[Way]) -> pd.DataFrame:
         rows.append((way.name, *((np.nan, np.nan) if changed is None else peak(changed, way.rate_factor))))
     frame = pd.DataFrame(rows, columns=["way", "n_gpus", "tokens_per_day"])
     return frame.assign(gain=frame["tokens_per_day"] / frame["tokens_per_day"].iloc[0] - 1)
+
+
+def methods(run: Scenario, tried: Iterable[Way], peaks: pd.DataFrame, from_gpus: float = 0.0) -> Any:
+    """Draw useful tokens per day by size, one line per training method; ``peaks`` as from :func:`peaks_of_ways`."""
+    ranked = peaks.iloc[1:].dropna(subset="gain").sort_values("gain", ascending=False)
+    if ranked.empty:
+        return NoChart("no layout fits another training method.")
+    frame = ways_out(run, tried, from_gpus)
+    billions = frame.assign(tokens_per_day=frame["tokens_per_day"] / 1e9)
+    looks = dict(zip(dict.fromkeys(frame["way"]), _LOOKS, strict=False))
+    y = alt.Y("tokens_per_day:Q", title=_TOKENS, axis=alt.Axis(format=",.3~r", tickCount=6))
+    tips = tooltips("way", "n_gpus", "tokens_per_day", tokens_per_day=_TOKENS)
+    best = billions.loc[billions.groupby("way", sort=False)["tokens_per_day"].idxmax()]
+    most = "; ".join(f"{row.way} {row.tokens_per_day:,.0f} at {row.n_gpus:,.0f} GPUs" for row in best.itertuples())
+    return finish(
+        builders.lines(rounded(billions, 4), builders.across("n_gpus"), y, "way", looks, tips),
+        title=f"{capital(ranked['way'].iloc[0])} would yield most: {100 * ranked['gain'].iloc[0]:+.0f}% tokens per day",
+        subtitle=but_size(run.title),
+        description=f"Lines of billions of useful tokens per day over GPUs, logarithmic; maxima: {most}.",
+        height=340,
+    )
 
 
 def _changed(run: Scenario, way: Way) -> Scenario | None:
