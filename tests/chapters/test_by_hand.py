@@ -6,19 +6,13 @@ from functools import cache
 
 import pytest
 
-from ettr import Scenario, budget, recommendation
-from ettr_book.chapters import one_by_one
+from ettr import Scenario, budget
 from ettr_book.chapters.common.runs import affordable, followed, for_timeline, of_failures, shortened
 
 
 @cache
 def run(name: str = "llama3-405b") -> Scenario:
     return Scenario.load(name)
-
-
-@cache
-def compared() -> recommendation.Comparison:
-    return recommendation.mitigations(run().override({"job.productive_h": 120.0}), n_runs=20, measure="usd")
 
 
 def test_what_no_closed_form_follows_is_named_in_the_title():
@@ -41,11 +35,3 @@ def test_a_timeline_is_of_as_many_checkpoints_as_it_can_hold():
     often = run().override({**free, "job.productive_h": 2000})
     assert for_timeline(run()) == run()
     assert for_timeline(often).productive_h / often.interval_h == pytest.approx(1e6)
-
-
-def test_the_ranking_has_each_that_may_save_best_first():
-    ranking = one_by_one.tables.ranking(compared())
-    assert len(ranking) and ranking["id"].is_unique
-    for _, group in ranking.groupby("effect", sort=False):
-        assert group["musd"].is_monotonic_decreasing or len(group) == 1
-    assert (ranking["low"] <= ranking["musd"]).all() and (ranking["musd"] <= ranking["high"]).all()

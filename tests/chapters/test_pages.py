@@ -107,8 +107,8 @@ NO_ANSWER = {
         "calculators",
         "catalogue",
     ),
-    "a million GPUs": ("one_by_one", "catalogue"),
-    "no failures": ("checkpoint_interval", "failure_rates", "scale"),
+    "a million GPUs": ("one_by_one", "portfolio", "catalogue"),
+    "no failures": ("checkpoint_interval", "failure_rates", "scale", "portfolio"),
 }
 """Pages that give their answer, or only a reason, for a run that never ends or never fails."""
 

@@ -9,8 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from ettr import Scenario, mitigation, plan, recommendation
-from ettr_book import validation
-from ettr_book.chapters import catalogue, portfolio
+from ettr_book.chapters import portfolio
 from ettr_book.chapters.common.runs import followed, loaded
 
 CATALOGUE = """
@@ -109,21 +108,15 @@ def comparison(case: str = "usual", n_runs: int = 60) -> recommendation.Comparis
 
 
 @cache
-def published_pairs(case: str = "usual") -> pd.DataFrame:
-    rows = catalogue.tables.rows_to_compute(comparison(case).study.catalogue)
-    return catalogue.tables.published_pairs(comparison(case), validation.run(rows))
-
-
-@cache
 def recommended(name: str = "llama3-405b") -> recommendation.Recommendation | None:
     """What the chapter on mitigations together recommends for a preset."""
     return plan.make(followed(loaded(name)), simulate=False).recommend(1e9)
 
 
 @cache
-def decisive(name: str = "llama3-405b") -> pd.DataFrame:
+def ends(name: str = "llama3-405b") -> pd.DataFrame:
     """Its set with one assumption at a time at either end of its range: of two inputs and every effect."""
     best_set = recommended(name)
     inputs = plan.make(followed(loaded(name)), simulate=False).assumptions.inputs
     few = [entry for entry in inputs if entry.field in ("recovery.restart_min", "recovery.detection_min")]
-    return portfolio.tables.decisive(best_set, few)
+    return portfolio.ends(best_set, few)

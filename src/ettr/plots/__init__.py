@@ -25,6 +25,7 @@ with extras.needed("sweep"):
     from ettr.plots.interval import ettr_by_interval
     from ettr.plots.mttf import mttf_by_size
     from ettr.plots.pools import spares
+    from ettr.plots.ranking import mitigations
     from ettr.plots.size import ettr_by_size
     from ettr.plots.timeline import timeline
 
@@ -40,6 +41,7 @@ __all__ = [
     "failures_after_repair",
     "failures_by_node",
     "finishing_date",
+    "mitigations",
     "mttf_by_size",
     "power_day",
     "spares",
