@@ -97,7 +97,7 @@
     ["Prices and measured ETTR", ["cost.usd_per_gpu_h", "cost.usd_per_day", "measured.ettr"]],
   ];
 
-  const section = (title, ...inside) => element("section", { "aria-label": title }, element("h3", {}, title), ...inside);
+  const section = (title, ...inside) => element("section", {}, element("h2", {}, title), ...inside);
 
   function modes(model) {
     const list = element("div", { class: "ettr-inputs ettr-row" }),
@@ -129,7 +129,7 @@
   // Faster tiers of the scenario.
   function tiers(model) {
     const list = element("ul", {}),
-      whole = element("div", {}, element("h4", {}, "Faster tiers of this scenario"), list);
+      whole = element("div", {}, element("h3", {}, "Faster tiers of this scenario"), list);
     function fill() {
       const all = (model.now.scenario && model.now.scenario.checkpoint.tiers) || [];
       whole.hidden = !all.length;
@@ -169,7 +169,7 @@
       );
     });
     model.follow(() => all.forEach((card) => card.setAttribute("aria-pressed", card.dataset.start === model.startId)));
-    return element("div", {}, element("h3", {}, "Start from"), element("div", group, ...all));
+    return element("div", {}, element("h2", {}, "Start from"), element("div", group, ...all));
   }
 
   // ---- two scenarios side by side
@@ -208,7 +208,7 @@
 
   // The pinned scenario A beside the current one, B.
   function comparison(model) {
-    const of = parts.table("A and B side by side", ["", "A", "B", "Difference"], "ettr-compared"),
+    const of = parts.table("A and B side by side", ["Answer", "A", "B", "Difference"], "ettr-compared"),
       names = element("p", { class: "ettr-small" }),
       whole = section("A and B side by side", names, of.whole);
     let [pinnedModel, pinned] = [null, null];
@@ -328,8 +328,8 @@
   function together(model) {
     const of = parts.table("Mitigations together", [
       "Mitigation",
-      "Saves per month, with the others",
-      "",
+      "Hours saved per month, with the others",
+      "Money saved per month",
       "Cumulative",
       "Price",
       "ETTR",
