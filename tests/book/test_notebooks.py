@@ -81,6 +81,11 @@ def test_there_is_no_logic_outside_exercises(name):
         assert not LOGIC & used - allowed, source(cell)
 
 
+def test_no_text_repeats_what_the_footer_links(name):
+    headings = [line for cell in document(name)["cells"] for line in source(cell).splitlines()]
+    assert "## Next" not in headings
+
+
 def test_it_is_committed_clean(name):
     assert document(name)["nbformat_minor"] >= 5
     assert document(name)["metadata"]["kernelspec"]["name"] == "python3"

@@ -148,6 +148,9 @@ def test_every_icon_is_drawn_without_a_font(site, open_page):
     )
     assert masks and all(mask.startswith("url(") for mask in masks)
     assert page.evaluate(fonts) == []
+    page.keyboard.press("Control+k")
+    icon, field = (page.locator(f"#pst-search-dialog {name}").bounding_box() for name in ("i", "input"))
+    assert icon["x"] + icon["width"] <= field["x"]
 
 
 @pytest.mark.parametrize("scripts", [True, False])

@@ -39,6 +39,7 @@ _ICON_STYLE = """.fa-solid, .fas { font-family: inherit; }
 .fa-lg { line-height: 0.05em; }
 .fa-lg::before { vertical-align: -0.075em; }
 .bd-header-article .btn .fa-solid::before, .bd-header-article .btn .fas::before { width: 1.3rem; }
+form.bd-search .fa-solid.fa-magnifying-glass { position: static; color: inherit; }
 #pst-search-dialog[open] form.bd-search .fa-solid { font-size: var(--pst-font-size-icon); }
 .search-button-field > .fa-solid { display: inline-block; }
 """
