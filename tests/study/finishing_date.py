@@ -4,7 +4,7 @@ from ettr import Scenario, budget, make_plan
 from ettr.core.units import H_PER_DAY, MIN_PER_H
 from ettr_book.chapters import finishing_date
 from ettr_book.chapters.common.runs import at_best_interval
-from ettr_book.chapters.finishing_date import ENDS
+from ettr_book.chapters.finishing_date import COUNTED_RATE, ENDS
 
 
 def numbers():
@@ -20,8 +20,8 @@ def numbers():
     def width(finish):
         return float(finish.quantile(ENDS[-1]) - finish.quantile(ENDS[0]))
 
-    by_count = finishing_date.range_by_count(dates).query("case == @COUNTED_RATE").set_index("n_events")["range_days"]
-    times = by_count * H_PER_DAY / width(dates.exact)
+    by_case = finishing_date.range_by_count(dates).set_index(["case", "n_events"])["range_days"]
+    times = by_case[COUNTED_RATE] * H_PER_DAY / width(dates.exact)
     return [
         ("needs 48.6 days of training and meets 413 failures", run.work_h / H_PER_DAY, n),
         ("costs 11.1 minutes", rms * MIN_PER_H),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import altair as alt
 import numpy as np
 import pandas as pd
 
@@ -9,10 +12,16 @@ from ettr import budget, evidence
 from ettr.budget.intervals import best_interval_min
 from ettr.checkpoint import checkpoints_to_keep
 from ettr.core.errors import OutsideValidity
+from ettr.core.sentences import say
 from ettr.core.units import H_PER_DAY
+from ettr.plots import builders
+from ettr.plots.columns import tooltips
+from ettr.plots.encodings import with_marks
+from ettr.plots.theme import BLUE, NoChart, finish, touchable
 from ettr.scenario import Scenario
 from ettr.scenario.paths import INTERVAL
-from ettr_book.chapters.checkpoint_tiers.tables import store_only, with_free_store
+from ettr_book.chapters.checkpoint_tiers.bandwidth import with_free_store
+from ettr_book.chapters.checkpoint_tiers.tiers import store_only
 
 _LATENCIES_H = (0.1, 720.0)
 _SILENT = "Silent"
@@ -111,3 +120,36 @@ def _ettr(run: Scenario) -> float:
         return float(budget.first_order(run).ettr)
     except OutsideValidity:
         return float("nan")
+
+
+def late(scenario: Scenario, mode: str, latency_h: float) -> Any:
+    """Draw the ETTR lost to silent failures over their latency.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The run.
+    mode : str
+        Name of the silent mode, as for :func:`silent_share`.
+    latency_h : float
+        The latency of the title. [h]
+    """
+    share, whose = silent_share(scenario, mode)
+    frame = found_late(scenario, share, latency_h)
+    if frame.empty:
+        return NoChart("to first order this run never ends.")
+    across, up = builders.across("latency_h", ticks=5), builders.up("lost_points", domainMin=0)
+    line = alt.Chart(frame).mark_line(color=BLUE)
+    return finish(
+        touchable(line.encode(x=across, y=up, tooltip=tooltips("latency_h", "lost_points", "ettr"))),
+        title=say(
+            "Corruption found after {latency:roughly} costs {lost:points}",
+            "Corruption found after {latency:roughly} costs more than the first-order formula covers",
+            latency=latency_h,
+            lost=frame.set_index("latency_h")["lost_points"].div(100).get(latency_h),
+        ),
+        subtitle=with_marks(scenario.title, f"{share:.1%} of failures are silent, from {whose}"),
+        description=f"A rising curve of the ETTR lost over the mean latency of silent failures, on a logarithmic axis. "
+        f"At most, in points: {frame['lost_points'].max():.1f}.",
+        height=260,
+    )

@@ -1,22 +1,26 @@
-"""Gain from faster checkpoint tiers, and bandwidths at which the store is too slow."""
+"""Gain from checkpoint tiers that are faster than the store."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import altair as alt
 import numpy as np
 import pandas as pd
 
 from ettr import budget, evidence
 from ettr.budget.intervals import best_interval_min
-from ettr.checkpoint import checkpoint_bytes, needed_gb_s, transfer_h
 from ettr.core.errors import InputError, OutsideValidity
 from ettr.core.results import PARTS, TimeBudget
+from ettr.core.sentences import Finding, listed, points, say
 from ettr.core.units import S_PER_H
+from ettr.plots import builders
+from ettr.plots.columns import tooltips
+from ettr.plots.encodings import with_marks
+from ettr.plots.theme import PART_COLOURS, finish
 from ettr.scenario import Scenario
-from ettr.scenario.paths import INTERVAL, N_GPUS, PERSIST, PREDICTION, RESTART, SLOWDOWN, TIERS
+from ettr.scenario.paths import INTERVAL, PREDICTION, RESTART, SLOWDOWN, TIERS
 from ettr_book.chapters.common.runs import another_mode
-from ettr_book.chapters.common.steady_state import answered, ettr_at
 
 COMMON_LOSS = "Several nodes at once"
 """Name of the mode that :func:`with_common_losses` adds."""
@@ -26,10 +30,13 @@ CURRENT, STORE = "Current run", "Store only, without planned stops"
 SCENARIO_TIERS = "The scenario's own tiers"
 ALONE = ", instead"
 """End of the title of a rung that replaces all faster tiers."""
+_RECOVERY = ("detection", "queue", "restart")
+_LEAST_POINTS = 5e-4
+"""Smaller differences of ETTR are not mentioned."""
 
 
 def store_only(scenario: Scenario) -> Scenario:
-    """Return the run with the store as its only tier, in the steady state: the baseline of :func:`ladder`.
+    """Return the run with the store as its only tier, in the steady state: the baseline of :func:`shares`.
 
     Faster tiers are left out, and so are the features that the exact model cannot combine with tiers: planned
     maintenance, the slowdown by the background write, announced and silent failures, changing rates, and checkpoints
@@ -101,7 +108,7 @@ def with_common_losses(scenario: Scenario, share: float, n_lost_nodes: int) -> S
 
 
 def rungs(scenario: Scenario, common_share: float, common_nodes: int, nodes_per_replica: int) -> dict[str, Scenario]:
-    """Return the scenarios of :func:`ladder` by title, each with the best interval of its store.
+    """Return the scenarios of :func:`shares` by title, each with the best interval of its store.
 
     Parameters
     ----------
@@ -151,7 +158,7 @@ def _with_tiers(base: Scenario, tiers: list[dict[str, Any]]) -> Scenario:
     return base.override({TIERS: tiers, INTERVAL: max(base.interval_min, least_min, base.least_interval_min)})
 
 
-def ladder(
+def shares(
     scenario: Scenario, common_share: float = 0.0, common_nodes: int = 2, nodes_per_replica: int = 16
 ) -> pd.DataFrame:
     """Return the exact shares of wall-clock time: the current run, the store alone, and further tiers added one by one.
@@ -198,111 +205,106 @@ def _answer(run: Scenario) -> TimeBudget | None:
     return hours if np.isfinite(hours.ettr) else None
 
 
-_GB_PER_TB = 1000.0
-_SLOWEST_GB_S, _FASTEST_GB_S = (0.01, 1.0), 10_000.0
-
-
-def stored_bytes(scenario: Scenario, n_parameters: float, bytes_per_parameter: float) -> float:
-    """Return the size of a checkpoint, from the scenario's own store if it has one. [B]"""
-    store = scenario.checkpoint.store
-    if store is None:
-        return float(checkpoint_bytes(n_parameters, bytes_per_parameter))
-    return float(
-        checkpoint_bytes(store.n_parameters, store.bytes_per_parameter, store.changed_share, store.compression_ratio)
+def answer(rungs: pd.DataFrame, scenario: Scenario) -> Finding:
+    """Return the gain from faster tiers over the store alone; columns as from :func:`shares`."""
+    ettr = rungs.groupby("rung", sort=False)["ettr"].first()
+    gains = ettr - _baseline(ettr)
+    stacked = gains[gains.index.str.startswith("+ ")]
+    gained = float(stacked.max()) if len(stacked) else 0.0
+    if gained < _LEAST_POINTS:
+        title = "Faster tiers gain nothing here"
+        first = f"**{title}.**"
+    else:
+        steps = stacked.diff().fillna(stacked)
+        values = {"gained": gained, "most": steps.idxmax().removeprefix("+ "), "step": steps.max()}
+        title = say("Faster tiers raise ETTR by {gained:points}, mostly through {most}", **values)
+        first = say(
+            "**Faster tiers would raise ETTR by {#tiers_gain:points}, {step:points} of it through {most}.**",
+            tiers_gain=gained,
+            **values,
+        )
+    others = [
+        say("{name}, used instead, would gain {gain:points}.", name=_named(rung), gain=gain)
+        for rung, gain in gains.items()
+        if str(rung).endswith(ALONE) or rung == SCENARIO_TIERS
+    ]
+    best = rungs[(rungs["rung"] == gains.idxmax()) & rungs["part"].isin(_RECOVERY)]
+    return Finding(
+        title=title,
+        text=" ".join(
+            filter(
+                None,
+                (
+                    first,
+                    *others,
+                    say(
+                        "The current run has {#ettr:share0}. The baseline is {store:share0}: the store alone, at its "
+                        "best interval and without planned stops.",
+                        ettr=ettr.get(CURRENT),
+                        store=ettr.get(STORE),
+                    ),
+                    say(
+                        "Detection, queue and restart still take {rest:share}, which no checkpoint saves.",
+                        rest=best["share"].sum(),
+                    ),
+                    _set_aside(scenario),
+                ),
+            )
+        ),
     )
 
 
-def by_bandwidth(scenario: Scenario, n_bytes: float, n_gpus: int, n_points: int = 80) -> pd.DataFrame:
-    """Return the best interval over the store's bandwidth, for the job and for another size.
-
-    Parameters
-    ----------
-    scenario : Scenario
-        The run; its stall is kept, its background write follows from the bandwidth.
-    n_bytes : float
-        Size of a checkpoint. [B]
-    n_gpus : int
-        Size of the other job. [GPUs]
-    n_points : int
-        Bandwidths, on a logarithmic scale.
-
-    Returns
-    -------
-    DataFrame
-        ``write_gb_s`` [GB/s], ``n_gpus`` [GPUs], ``write_min`` [min], ``interval_min`` [min], ``stall_interval_min``
-        (the best if writing took no time) [min], ``crossing_gb_s`` (below it the write sets the interval) [GB/s],
-        ``ettr``. Points without an ETTR are left out.
-
-    Raises
-    ------
-    OutsideValidity
-        No point has an answer.
-    """
-    run = with_free_store(scenario)
-    bends = bandwidth_crossings(scenario, n_bytes, n_gpus)
-    slowest = np.clip(bends["crossing_gb_s"].min() / 3, *_SLOWEST_GB_S)
-    bandwidth = np.geomspace(slowest, _FASTEST_GB_S, n_points)
-    write_h = transfer_h(n_bytes, bandwidth)
-    frames = []
-    for row in bends.itertuples():
-        at = {N_GPUS: np.array([float(row.n_gpus)]), PERSIST: write_h * S_PER_H}
-        interval_min = best_interval_min(run, at)
-        curve = {"write_gb_s": bandwidth, "write_min": write_h * 60, "interval_min": interval_min}
-        bend = {"n_gpus": row.n_gpus, "stall_interval_min": row.interval_min, "crossing_gb_s": row.crossing_gb_s}
-        frames.append(pd.DataFrame({**curve, **bend, "ettr": ettr_at(run, {**at, INTERVAL: interval_min})}))
-    why = f"no point of this curve of {scenario.name} has an answer: the run never ends"
-    return answered(pd.concat(frames, ignore_index=True), why)
+def _baseline(ettr: pd.Series) -> float:
+    """Return the ETTR of the store alone, or of the first rung with an answer."""
+    return float(ettr.drop(CURRENT, errors="ignore").iloc[0])
 
 
-def bandwidth_crossings(scenario: Scenario, n_bytes: float, n_gpus: int) -> pd.DataFrame:
-    """Return the bandwidth below which the write, not the stall, sets the best interval, by job size.
-
-    Parameters
-    ----------
-    scenario, n_bytes, n_gpus
-        As in :func:`by_bandwidth`.
-
-    Returns
-    -------
-    DataFrame
-        ``n_gpus`` [GPUs], ``interval_min`` (the best if writing took no time) [min], ``crossing_gb_s`` [GB/s].
-    """
-    run = with_free_store(scenario)
-    sizes = list(dict.fromkeys([scenario.cluster.n_gpus, n_gpus]))
-    interval_min = best_interval_min(run, {N_GPUS: np.array(sizes, dtype=float)})
-    crossing_gb_s = [needed_gb_s(n_bytes, minutes / 60) for minutes in interval_min]
-    return pd.DataFrame({"n_gpus": sizes, "interval_min": interval_min, "crossing_gb_s": crossing_gb_s})
+def _named(rung: Any) -> str:
+    return "Its own tiers" if rung == SCENARIO_TIERS else f"{rung.removesuffix(ALONE).replace(' ', '-')} checkpoints"
 
 
-def with_free_store(scenario: Scenario) -> Scenario:
-    """Return the run with an instant write to its store, otherwise as from :func:`store_only`."""
-    return store_only(scenario).override({"checkpoint.store": None, PERSIST: 0})
-
-
-def published_stores(n_bytes: float) -> pd.DataFrame:
-    """Return published store bandwidths, and the time to write a checkpoint of a given size.
-
-    Parameters
-    ----------
-    n_bytes : float
-        Size of a checkpoint. [B]
-
-    Returns
-    -------
-    DataFrame
-        ``store``, ``write_gb_s`` [GB/s], ``write_s`` [s]. The published time is for a full save of 405 billion
-        parameters, assumed to take 12 bytes each.
-
-    Examples
-    --------
-    >>> published_stores(405e9 * 12)["write_s"].round(2).tolist()
-    [2.43, 0.69, 51.06]
-    """
-    size = checkpoint_bytes(evidence.figure("llama3_n_parameters").value)
-    write_gb_s = {
-        "Llama 3, sustained": evidence.figure("llama3_storage_sustained_tb_s").value * _GB_PER_TB,
-        "Llama 3, peak": evidence.figure("llama3_storage_peak_tb_s").value * _GB_PER_TB,
-        "ByteCheckpoint": needed_gb_s(size, evidence.figure("bytecheckpoint_write_s").value / S_PER_H),
+def _set_aside(scenario: Scenario) -> str:
+    """Return the features of a scenario that the exact model cannot combine with tiers."""
+    names = {
+        "its announced failures": scenario.prediction is not None,
+        "the latency of its silent failures": bool(scenario.latencies_h),
+        "the slowdown by its background write": scenario.checkpoint.persist_slowdown * scenario.persist_h > 0,
     }
-    table = pd.DataFrame(write_gb_s.items(), columns=["store", "write_gb_s"])
-    return table.assign(write_s=transfer_h(n_bytes, table["write_gb_s"].to_numpy()) * S_PER_H)
+    dropped = [name for name, is_present in names.items() if is_present]
+    return f"The exact model cannot combine these with tiers and leaves them out: {listed(dropped)}." if dropped else ""
+
+
+def ladder(rungs: pd.DataFrame, subtitle: str = "") -> Any:
+    """Draw the lost shares of wall-clock time, one stacked bar per set of tiers; columns as from :func:`shares`."""
+    places = {part: i for i, part in enumerate(PART_COLOURS)}
+    lost = rungs[rungs["part"] != "productive"].assign(place=rungs["part"].map(places))
+    totals = rungs.drop_duplicates("rung")
+    totals = totals.assign(lost=1 - totals["ettr"], label=[f"{value:.1%}" for value in totals["ettr"]])
+    y = alt.Y("rung:N", sort=totals["rung"].tolist(), title=None, axis=alt.Axis(labelExpr=builders.AT_COMMAS))
+    longest = max(float(totals["lost"].max()), 1e-6)
+    tips = tooltips("rung", "part", "share", "ettr", "interval_min", "from_store", interval_min="Store's interval")
+    bars = (
+        alt.Chart(lost)
+        .mark_bar()
+        .encode(
+            y=y,
+            x=builders.along("share", domain=[0, 1.3 * longest], nice=False).stack("zero"),  # noqa: PD013  (of Altair)
+            color=builders.squares("part", builders.present(PART_COLOURS, lost["part"]), "Part"),
+            order=alt.Order("place:Q"),
+            tooltip=tips,
+        )
+    )
+    labels = alt.Chart(totals).mark_text(align="left", dx=4).encode(y=y, x=alt.X("lost:Q"), text=alt.Text("label:N"))
+    ettrs = "; ".join(f"{row.rung} {row.ettr:.1%}" for row in totals.itertuples())
+    steps = totals.set_index("rung")["ettr"].diff()
+    steps = steps[steps.index.str.startswith("+ ")].dropna()
+    title = "Only the store alone has an answer"
+    if len(steps):
+        title = f"The largest step is {str(steps.idxmax()).removeprefix('+ ')}: {points(steps.max())}"
+    return finish(
+        bars + labels,
+        title=title,
+        subtitle=with_marks(subtitle, "labels: ETTR"),
+        description=f"Stacked bars of the lost shares of wall-clock time, one per set of tiers. ETTR: {ettrs}.",
+        height=44 * len(totals) + 10,
+    )
