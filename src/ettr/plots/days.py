@@ -16,9 +16,12 @@ from ettr.plots import builders
 from ettr.plots.columns import tooltips
 from ettr.plots.encodings import rounded
 from ettr.plots.theme import BLUE, DARK_GREEN, PART_COLOURS, finish, layered, touchable
+from ettr.scenario import Scenario
 
 _DOWN, _WORKING = ("detection", "queue", "restart"), ("training", "rework", "checkpoint")
 _ROWS, _BINS_A_PHASE, _MOST_BINS = 360, 5, 5_000_000
+_RESOLVED_ROWS = 6
+"""Rows that an interval between checkpoints must span to be drawn as single stalls."""
 _STOPS = {"failure": PART_COLOURS["rework"], "maintenance": PART_COLOURS["maintenance"]}
 _NAMES = {"failure": "failure", "maintenance": "planned stop"}
 
@@ -99,7 +102,8 @@ def power_day(answer: power.Drawn, *, title: str = "", subtitle: str = "") -> An
     Notes
     -----
     The range is taken from bins that resolve the phases of a training step. Longer bins would mix two phases, by an
-    amount that differs from one training segment to the next.
+    amount that differs from one training segment to the next. Where checkpoints are frequent, each row of the chart
+    spans whole checkpoint intervals, so that all rows have as many stalls.
 
     Examples
     --------
@@ -114,7 +118,7 @@ def power_day(answer: power.Drawn, *, title: str = "", subtitle: str = "") -> An
     span_h = day.end_h - day.start_h
     step_s = max(min(wave.shortest_s / _BINS_A_PHASE, 1.0), span_h * S_PER_H / _MOST_BINS)
     series = power.series(answer.timeline, answer.profile, step_s, day.start_h, day.end_h)
-    frame = series.aggregate(_ROWS).rename(columns={"mean_mw": "power_mw"})
+    frame = series.aggregate(_n_rows(span_h, answer.run)).rename(columns={"mean_mw": "power_mw"})
     frame.insert(0, "hour", frame.pop("time_h") - series.start_h)
     low, high = frame["low_mw"].min(), frame["high_mw"].max()
     x = builders.along("hour", domain=[0, max(1.0, float(np.ceil(span_h)))], nice=False)
@@ -146,6 +150,14 @@ def power_day(answer: power.Drawn, *, title: str = "", subtitle: str = "") -> An
         ),
         height=300,
     )
+
+
+def _n_rows(span_h: float, run: Scenario) -> int:
+    """Return the number of rows of the chart, each of whole checkpoint intervals if these are not much longer."""
+    row_h, period_h = span_h / _ROWS, run.interval_h + run.stall_h
+    if period_h < _RESOLVED_ROWS * row_h:
+        row_h = max(1, round(row_h / period_h)) * period_h
+    return max(1, int(span_h / row_h))
 
 
 def _ticks(stops: pd.DataFrame, x: alt.X) -> Any:

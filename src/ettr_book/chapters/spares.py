@@ -289,7 +289,7 @@ def cost(pool: PooledRun, simulated: pd.DataFrame) -> Any:
         title=say("{nodes} cost least, {extra:share} more than the work itself", "Nothing fails, and no spares are "
                   "needed", nodes=_nodes(pool.best.n_spares).capitalize() if pool.in_repair else None,
                   extra=pool.best.cost - 1),
-        subtitle=with_marks(pool.scenario.title, "blue: exact, 95% CI of the rate; green: within 0.1%; bars: 95% CI"),
+        subtitle=with_marks(pool.scenario.title, "line: exact; band, bars: 95% CI"),
         description=(
             f"Extra cost per unit of work on a logarithmic axis over the number of hot spares. The exact model falls "
             f"steeply to {best['extra']:.2%} at {best['n_spares']:,.0f} spares and rises slowly from there. "

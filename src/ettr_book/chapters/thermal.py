@@ -40,6 +40,7 @@ _VISIBLE = 5e-4
 """Smallest difference in throughput worth mentioning."""
 _WARMER_K = 10.0
 """Warming quoted in the text. [K]"""
+_WARMINGS_K = tuple(2.5 * step for step in range(-8, 7))
 _COLDEST_C, _HOTTEST_C, _CLIMATES, _INLETS = 0.0, 40.0, 17, 121
 _COLUMNS = {"ambient_c": "outdoors", "inlet_c": "inlet", "die_c": "die, mean GPU", "hottest_c": "die, hottest GPU"}
 _TEMPERATURES = dict(
@@ -329,7 +330,7 @@ def climates(run: Scenario) -> Any:
     )
 
 
-def by_warming(run: Scenario, warming_k: Iterable[float] = range(-20, 16, 5)) -> pd.DataFrame:
+def by_warming(run: Scenario, warming_k: Iterable[float] = _WARMINGS_K) -> pd.DataFrame:
     """Return ETTR at the best interval when all dies run warmer or cooler than where the rates were observed.
 
     The warming applies to the dies, with any cooling; failures that no case activates keep their observed rate.
