@@ -49,7 +49,7 @@ def numbers():
         ("every 100 iterations", figure("bloom_checkpoint_iterations")),
         ("40 s each", figure("bloom_checkpoint_s")),
         ("only 387 steps", april["steps"]),
-        ("leaves 37 hours", april["wall_h"] * (1 - april["ettr"])),
+        ("so 37 hours", april["wall_h"] * (1 - april["ettr"])),
         ("18 hours passed", hangs[0]),
         ("took 6 hours", hangs[1]),
         ("and 11 hours", hangs[2]),
