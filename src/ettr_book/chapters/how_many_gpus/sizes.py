@@ -165,7 +165,7 @@ def returns(sizes: sizing.Sizing) -> Any:
     lines = builders.lines(drawn, x, y, "line", _LINES, tips, "Throughput")
     at = {THIS_JOB: float(run.cluster.n_gpus)}
     if sizes.turning_gpus is not None:
-        at["turning point"] = float(sizes.turning_gpus)
+        at["peak"] = float(sizes.turning_gpus)
     marks = pd.DataFrame({"name": [*at], "n_gpus": [*at.values()], "line": range(len(at))})
     rules = alt.Chart(marks).mark_rule(strokeDash=[3, 3]).encode(x=alt.X("n_gpus:Q"))
     most = useful.loc[useful["tokens_per_day"].idxmax()]
@@ -363,7 +363,7 @@ def cost(sizes: sizing.Sizing, patient: sizing.BestSize | None) -> Any:
         name, scale, what = "Electricity [GWh]", 1e3, "electricity"
     curve = rounded(frame.drop(columns="unit").assign(cost=frame["cost"] / scale), 4)
     points = rounded(best.assign(cost=best["cost"] / scale), 4)
-    x = builders.across("days")
+    x = builders.across("days", padding=12)
     y = alt.Y("cost:Q", title=name, scale=alt.Scale(type="log", nice=False), axis=alt.Axis(format=",~g", tickCount=5))
     columns, of_cost = ("n_gpus", "days", "cost"), {"cost": Column(name, format=",.3~r")}
     line = alt.Chart(curve).mark_line(color=GREY)
