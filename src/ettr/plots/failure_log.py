@@ -122,6 +122,7 @@ def failures_after_repair(fit: Fit, *, title: str = "", subtitle: str = "") -> A
     frame = since_repair(fit)
     if frame.empty:
         return _NO_NODES
+    frame = frame.assign(since=frame["since"].str.replace(" to ", "–"))  # short enough for a phone
     x = alt.X(
         "since:N",
         sort=frame["since"].tolist(),

@@ -23,7 +23,7 @@ from ettr.scenario import Scenario
 OBSERVED, PROJECTED, OTHERS = "RSC-1, observed", "RSC-1, projected", "other runs"
 _RUN, _RSC = "this run", "RSC-1"
 _LINES = {_RSC: (BRICK, [6, 3]), _RUN: (VIOLET, [1, 0])}
-_POINTS = {OBSERVED: (BRICK, "circle"), PROJECTED: (BRICK, "diamond"), OTHERS: (STEEL, "square")}
+_POINTS = {OBSERVED: "circle", PROJECTED: "diamond", OTHERS: "square"}
 _SIZES = (8, 1e6, 60)
 _RSC_SIZES = ("8_gpus_days", "1024_gpus_h", "4096_gpus_h", "16384_gpus_h", "131072_gpus_h")
 _PROJECTED_FROM = 16_384
@@ -111,10 +111,11 @@ def mttf_by_size(run: Scenario, n_gpus: float = 100_000, *, title: str = "", sub
     band = alt.Chart(lines[lines["line"] == _RUN]).mark_area(opacity=0.18, color=VIOLET)
     band = band.encode(x=x, y=alt.Y("low:Q"), y2=alt.Y2("high:Q"))
     published = alt.Chart(points)
-    look = builders.colours("kind", _POINTS, "Published")
     tips = tooltips("run", "kind", "n_gpus", "mttf_h", "low", "high", "rate", kind="Kind")
-    dots = builders.shapes(points, x, y, "kind", _POINTS, 80, tips, "Published")
-    whiskers = published.mark_rule(strokeWidth=1.5).encode(x=x, y=alt.Y("low:Q"), y2=alt.Y2("high:Q"), color=look)
+    scale = alt.Scale(domain=[*_POINTS], range=[*_POINTS.values()])
+    shape = alt.Shape("kind:N", title="Published", scale=scale, legend=alt.Legend(columns=1))
+    dots = published.mark_point(size=80, opacity=1, color=STEEL).encode(x=x, y=y, shape=shape, tooltip=tips)
+    whiskers = published.mark_rule(strokeWidth=1.5).encode(x=x, y=alt.Y("low:Q"), y2=alt.Y2("high:Q"))
     of_run = run.job_rate_per_h > 0
     sizes = "; ".join(f"{row.run} on {row.n_gpus:,.0f} GPUs {row.mttf_h:.3g} h" for row in points.itertuples())
     return finish(

@@ -8,7 +8,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from ettr.core.sentences import Finding, count, listed, pct, say
+from ettr.core.sentences import Finding, count, joined_range, listed, pct, say
 from ettr.core.units import H_PER_DAY
 from ettr.plots import builders
 from ettr.plots.theme import GREEN, ORANGE, PURPLE, finish, layered
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from ettr.failures import Fit
     from ettr.plan.fitted import FittedPlan
 
-_TICKS = (0, 0.01, 0.02, 0.03, 0.04, 0.05)
+_TICKS = (0, 0.05, 0.1, 0.15)
+_BIN = 3
+"""Counts in a bar of a histogram."""
 
 
 def answer(fit: Fit, fitted: FittedPlan) -> Finding:
@@ -31,12 +33,11 @@ def answer(fit: Fit, fitted: FittedPlan) -> Finding:
     return Finding(
         say("Checkpoint every {interval:roughly}, ETTR {ettr:share}", **values),
         say(
-            "**On all {n_gpus:gpus}, checkpoint every {interval:roughly}; expect an ETTR of {ettr:share} "
-            "({low:share}-{high:share}) and {work:.0f} days of training to be done after {done:.1f} days in 90% of "
+            "**On {n_gpus:gpus}, checkpoint every {interval:roughly}; expect an ETTR of {ettr:share} "
+            "({range}) and {work:.0f} days of training to be done after {done:.1f} days in 90% of "
             "runs.** Before the run, replace {bad}, and test nodes after each repair.",
             n_gpus=run.cluster.n_gpus,
-            low=fitted.ettr_low,
-            high=fitted.ettr_high,
+            range=joined_range(pct(fitted.ettr_low), pct(fitted.ettr_high)),
             work=run.productive_h / H_PER_DAY,
             done=dates.reported.quantile(0.9) / H_PER_DAY,
             bad=listed(sorted(bad)),
@@ -106,17 +107,19 @@ def outcomes(counts: np.ndarray, forecasts: dict[str, Any], days: float = 30.0) 
     days : float
         Length of the futures. [d]
     """
-    number, times = np.unique(counts, return_counts=True)
-    bars = pd.DataFrame({"number": number, "share": times / counts.size})
+    low = np.arange(counts.min() // _BIN * _BIN, counts.max() + 1, _BIN)
+    times = np.histogram(counts, [*low, low[-1] + _BIN])[0]
+    bars = pd.DataFrame({"from": low - 0.5, "to": low + _BIN - 0.5, "share": times / counts.size, "zero": 0.0})
+    bars = bars[bars["share"] > 0]
     tops = {name: -bars["share"].max() * (0.12 + 0.14 * i) for i, name in enumerate(forecasts)}
     ends = pd.DataFrame(
         [{"name": name, "y": tops[name], "mean": f.mean, "low": f.low, "high": f.high} for name, f in forecasts.items()]
     )
     covered = {name: float(np.mean((counts >= f.low) & (counts <= f.high))) for name, f in forecasts.items()}
-    x = alt.X("number:Q", title=f"Failures in the next {days:.0f} days [count]", scale=alt.Scale(zero=False))
+    x = alt.X("from:Q", title=f"Failures in the next {days:.0f} days [count]", scale=alt.Scale(zero=False))
     y = alt.Y("share:Q", title="Futures [%]", axis=alt.Axis(format="%", values=list(_TICKS)))
-    tips = [alt.Tooltip("number:Q", title="Failures"), alt.Tooltip("share:Q", title="Share of futures", format=".1%")]
-    future = alt.Chart(bars).mark_bar(color=PURPLE, opacity=0.7, width={"band": 1}).encode(x=x, y=y, tooltip=tips)
+    tips = [alt.Tooltip("from:Q", title="From [count]"), alt.Tooltip("share:Q", title="Share of futures", format=".1%")]
+    future = alt.Chart(bars).mark_bar(color=PURPLE, opacity=0.7).encode(x=x, x2="to:Q", y=y, y2="zero:Q", tooltip=tips)
     tips = [alt.Tooltip("name:N", title="Forecast from")]
     tips += [alt.Tooltip(f"{end}:Q", title=end.capitalize(), format=".0f") for end in ("mean", "low", "high")]
     look = builders.colours("name", builders.series(forecasts, (ORANGE, GREEN)), "95% prediction interval")

@@ -21,6 +21,8 @@ from ettr.scenario import Scenario
 from ettr_book.chapters.what_if import tables
 from ettr_book.chapters.what_if.tables import FORMULAS, WAYS, rate_sources
 
+_RATE_TICKS = [step * 10.0**power for power in range(-4, 6) for step in (1, 2, 5)]
+
 
 def failure_rates(run: Scenario, *, subtitle: str) -> Any:
     """Draw a counted failure rate with its interval, and published ones."""
@@ -29,6 +31,7 @@ def failure_rates(run: Scenario, *, subtitle: str) -> Any:
     both = ["yours", *published["who"]]
     y = alt.Y("who:N", sort=both, title=None, axis=alt.Axis(labelLimit=300))
     x = alt.X("rate:Q", title="Failures per 1,000 node-days", scale=alt.Scale(type="log", nice=False, padding=12))
+    x = x.axis(values=_RATE_TICKS, format="~g", labelOverlap=True)
     kinds = list(dict.fromkeys(published["counted"]))
     looks = builders.series(kinds, (BLUE, GREEN))
     colour = builders.colours("counted", looks, "Published rates of", symbolType="circle")
@@ -49,7 +52,7 @@ def failure_rates(run: Scenario, *, subtitle: str) -> Any:
             "clusters, with the interval of their count or their published range. The sentence below the chart has "
             "your numbers."
         ),
-        height=24 * (len(both) + 1),
+        height=32 * (len(both) + 1),
         beside=rate_sources(),
     )
 
