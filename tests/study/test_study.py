@@ -27,16 +27,23 @@ NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?:%| million| billion)?")
 SCALES = {"%": 0.01, " million": 1e6, " billion": 1e9}
 
 
+WHOLE = ("book/your_cluster/brief",)
+"""Pages in Markdown that are about a published run as a whole."""
+
+
 def study_text(page: str) -> str:
     """Text of the study cells of a page, without names, dates, code and formulas, on one line."""
-    cells = [cell for cell in pages.cells(page) if "study" in cell["metadata"].get("tags", [])]
-    text = "\n\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+    if page in WHOLE:
+        text = (pages.ROOT / f"{page}.md").read_text(encoding="utf-8")
+    else:
+        cells = [cell for cell in pages.cells(page) if "study" in cell["metadata"].get("tags", [])]
+        text = "\n\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
     for hidden in (HIDDEN, NAMES, DATES):
         text = hidden.sub("…", text)
     return " ".join(text.split())
 
 
-STUDIES = tuple(page for page in pages.NOTEBOOKS if study_text(page))
+STUDIES = tuple(page for page in (*pages.NOTEBOOKS, *WHOLE) if study_text(page))
 
 
 def shown(text: str) -> tuple[float, float]:
