@@ -10,7 +10,7 @@ import pytest
 
 from ettr import simulate
 from ettr.core.errors import InputError
-from ettr.plots.timeline import timeline_data
+from ettr.plots.timelines import timeline_data
 
 
 def written(stretches: list[tuple[str, float]], run: int = 0) -> SimpleNamespace:

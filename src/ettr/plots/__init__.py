@@ -27,7 +27,7 @@ with extras.needed("sweep"):
     from ettr.plots.pools import spares
     from ettr.plots.ranking import mitigations
     from ettr.plots.size import ettr_by_size
-    from ettr.plots.timeline import timeline
+    from ettr.plots.timelines import timeline
 
 __all__ = [
     "builders",
