@@ -1,4 +1,7 @@
-"""What does my log say about my next run? One log with known rules, from failure rate to forecast."""
+"""What does my log say about my next run?
+
+One log with known rules, from failure rate to forecast.
+"""
 
 from __future__ import annotations
 
