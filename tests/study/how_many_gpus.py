@@ -32,7 +32,7 @@ def numbers():
         ("On 96,000 GPUs the bubble is the largest loss with 30%", fastest.n_gpus, large["pipeline bubble"]),
         ("MFU falls to 24%", large[sizes.IDEAL]),
         ("on 16,384 GPUs takes 77 days and 63 million", n_gpus, here.days, here.usd),
-        ("takes 31 days and 149 million", fastest.yields.days, fastest.yields.usd),
+        ("takes 31 days and 150 million", fastest.yields.days, fastest.yields.usd),
         ("only 21,000 GPUs and 67 million", patient.n_gpus, patient.yields.usd),
         ("by 27%", gain["fewer failures"]),
         ("in two by 23%", gain["sequences cut in two"]),

@@ -367,7 +367,7 @@ def warming(run: Scenario) -> Any:
     )
     ends = frame["warming_k"].min(), frame["warming_k"].max()
     return finish(
-        builders.lines(rounded(frame), across, up, "case", _CASE_LOOKS, tips, "GPU failures activated by heat"),
+        builders.lines(rounded(frame), across, up, "case", _CASE_LOOKS, tips, "Activated by heat"),
         title=f"{_WARMER_K:g} K cost between 0 and {points(cost)} of ETTR"
         if cost >= _VISIBLE
         else "In this run heat activates no failure",
