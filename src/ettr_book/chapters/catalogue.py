@@ -1,4 +1,4 @@
-"""The catalogue of mitigations: ranks, published figures, assumed inputs, and the exact model against simulation."""
+"""The catalogue of mitigations"""
 
 from __future__ import annotations
 

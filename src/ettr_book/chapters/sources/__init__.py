@@ -1,4 +1,4 @@
-"""Sources, audited"""
+"""Source audit"""
 
 from ettr_book.chapters.sources import charts, tables, words
 
