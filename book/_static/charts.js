@@ -119,7 +119,7 @@
       } else if (most) {
         const broken = JSON.stringify(lines) + "[datum.label] || datum.label";
         y.axis = Object.assign({}, axis, { labelExpr: broken, labelLimit: room, labelLineHeight: LINE_PX, labelOverlap: false });
-        height = names.size * (most * LINE_PX + 3) + 20;
+        height = names.size * (most * LINE_PX + 10) + 20;
       }
     }
     if (part.config && part.config.axis && limit < LABEL_LIMIT_PX) { part.config.axis = Object.assign({}, part.config.axis, { labelLimit: limit }); }

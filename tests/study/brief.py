@@ -40,7 +40,7 @@ def numbers():
         ("on 100,000 GPUs would fail every 31 minutes", LARGER, mtbf_h(run, LARGER) * MIN_PER_H),
         ("keep only 62%", at_best(run.override({"cluster.n_gpus": LARGER})).ettr),
         ("measured 44%", evidence.figure("fthsdp_ettr").value),
-        ("32,000 USD here", now.usd_per_month - best.usd_per_month),
+        ("| 32,000 USD | at once", now.usd_per_month - best.usd_per_month),
         ("150,000 USD | 1.0 million USD | 4.4 days", jit.price_usd, jit.saved_usd, days(jit)),
         ("150,000 USD | 550,000 USD | 8.3 days", restart.price_usd, restart.saved_usd, days(restart)),
         ("150,000 USD | 110,000 USD | 43 days", detection.price_usd, detection.saved_usd, days(detection)),

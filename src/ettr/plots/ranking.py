@@ -113,7 +113,7 @@ def _finding(frame: pd.DataFrame) -> str:
 
 def names(titles: Iterable[str]) -> alt.Y:
     """Return an axis of mitigations, in this order."""
-    return builders.rows("title", titles, labelLimit=260, labelPadding=6)
+    return builders.rows("title", titles, labelLimit=310, labelPadding=6)
 
 
 def effect_colours(effects: Iterable[str]) -> alt.Color:

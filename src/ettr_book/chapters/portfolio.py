@@ -34,6 +34,8 @@ _STILL_H = 0.05
 """Smallest monthly change of a part in the waterfall. [h]"""
 _TOTAL = "#5f7d95"
 _MOST_NAMED, _MOST_DRAWN = 3, 12
+_LEAST_DRAWN = 0.02
+"""Share of the largest swing below which an assumption is not drawn, unless it changes the set."""
 _NONE = NoChart("nothing is recommended.")
 
 
@@ -331,7 +333,9 @@ def _at_end(
 def decisive(recommended: Recommendation, assumed: Iterable[Assumed]) -> Any:
     """Draw the net saving of the recommended set with one assumption at a time at either end of its range."""
     frame = ends(recommended, assumed)
-    moving = frame[(frame["swing"] > 0) | frame["changes_set"]].head(_MOST_DRAWN)
+    answered = frame[["net_low", "net_high"]].notna().all(axis=1)
+    moves = (frame["swing"] > _LEAST_DRAWN * frame["swing"].max()) | (frame["changes_set"] & answered)
+    moving = frame[moves].head(_MOST_DRAWN)
     if moving.empty:
         return NoChart("nothing is recommended, or no assumption moves its saving.")
     nets = moving[["net", "net_low", "net_high"]].astype(float)
@@ -350,7 +354,7 @@ def decisive(recommended: Recommendation, assumed: Iterable[Assumed]) -> Any:
             }
             for name, row in zip(names, moving.itertuples(), strict=True)
             for net, ids in ((row.net_low, row.ids_low), (row.net_high, row.ids_high))
-            if ids is not None and set(ids) != set(row.ids)
+            if ids is not None and set(ids) != set(row.ids) and math.isfinite(net)
         ],
         columns=["name", "range", "net", "set", "regret"],
     )
