@@ -33,8 +33,6 @@ from ettr_book.chapters.common.table import CaptionedTable, named
 _POINTS = 120
 _LEVEL = 0.95
 _NO_RANGE = (math.nan, math.nan)
-_LONGEST_UNIT = 4
-"""Longest unit, in characters, that fits into the text above a bar."""
 
 
 def ettr_of_sizes(run: Scenario, sizes: Iterable[float]) -> pd.DataFrame:
@@ -206,10 +204,12 @@ def needs(run: Scenario, target: float) -> Any:
     if frame.empty:
         return NoChart("every input is at its ideal.")
     drawn = rounded(frame)
-    drawn["says"] = [_needed(row) for row in frame.itertuples()]
+    drawn["needed"] = [_needed(row) for row in frame.itertuples()]
+    units = ["per 1,000 node-days" if row.field == RATE else row.unit for row in frame.itertuples()]
+    drawn["named"] = [f"{name} [{unit}]" if unit else name for name, unit in zip(frame["name"], units, strict=True)]
     drawn["from"] = current
     drawn["reaches"] = ["yes" if pd.notna(value) else "no" for value in frame["value"]]
-    y = alt.Y("name:N", sort=None, title=None, axis=alt.Axis(labelLimit=200))
+    y = alt.Y("named:N", sort=None, title=None, axis=alt.Axis(labelLimit=200))
     x = alt.X(
         "from:Q", title="ETTR with this input at its ideal [%]", axis=alt.Axis(format="%"), scale=alt.Scale(zero=False)
     )
@@ -217,7 +217,7 @@ def needs(run: Scenario, target: float) -> Any:
     bars = (
         alt.Chart(drawn).mark_bar(size=16).encode(x=x, x2="ettr:Q", y=y, color=colour, tooltip=tooltips("name", "ettr"))
     )
-    text = alt.Chart(drawn).mark_text(align="left", dx=5, dy=-15).encode(x="from:Q", y=y, text="says:N")
+    text = alt.Chart(drawn).mark_text(align="left", dx=5, dy=-15).encode(x="from:Q", y=y, text="needed:N")
     each = ", ".join(f"{row.name} {row.ettr:.0%}" for row in frame.itertuples())
     return finish(
         layered(bars, text, builders.rule(alt.X("from:Q"), target, strokeDash=[3, 3])),
@@ -242,10 +242,8 @@ def _needs_title(frame: pd.DataFrame, run: Scenario, current: float, target: flo
 
 
 def _needed(row: Any) -> str:
-    unit = f" {row.unit}" if len(row.unit) <= _LONGEST_UNIT else " per 1,000 node-days" if row.field == RATE else ""
-    if pd.isna(row.value):
-        return f"not enough at its ideal (now {row.given:.2g}{unit})"
-    return f"at most {limit(row.value, 'at most')} (now {row.given:.2g}){unit}"
+    now = f"(now {row.given:.2g})"
+    return f"at its ideal not enough {now}" if pd.isna(row.value) else f"at most {limit(row.value, 'at most')} {now}"
 
 
 def reported() -> CaptionedTable:

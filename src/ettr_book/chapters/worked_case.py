@@ -1,4 +1,4 @@
-"""What does my log say about my next run?
+"""How do I get from a failure log to a plan?
 
 One log with known rules, from failure rate to forecast.
 """
