@@ -34,7 +34,7 @@ def numbers():
         ("for 450,000 USD", chosen.price_usd),
         ("| Restarts | 22 | 710,000", *lost["restart"]),
         ("last checkpoint | 19 | 620,000", *lost["rework"]),
-        ("Pauses for checkpoints | 14 | 470,000", *lost["checkpoint"]),
+        ("Checkpoint stalls | 14 | 470,000", *lost["checkpoint"]),
         ("Planned maintenance | 6.6 | 220,000", *lost["maintenance"]),
         ("is noticed | 3.9 | 130,000", *lost["detection"]),
         ("on 100,000 GPUs would fail every 31 minutes", LARGER, mtbf_h(run, LARGER) * MIN_PER_H),
