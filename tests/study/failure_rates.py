@@ -16,7 +16,7 @@ def numbers():
     figure = {name: evidence.figure(name).value for name in ("rsc_requeued_n_gpus", "rsc_requeues", "rsc_preemptions")}
     return [
         ("lasts 264 days", node_mttf_h / 24),
-        ("2,048 of them last 3.09 hours", run.n_nodes, make_plan(run).wall_mttf_h),
+        ("2,048 of them lasts 3.09 hours", run.n_nodes, make_plan(run).wall_mttf_h),
         ("MTTF is 3.05 hours", run.job_mttf_h),
         ("from 1.6 (ByteRobust, dense model) to 13.9", rate["byterobust-dense"], opt["rate"]),
         ("factor of 8.6", opt["rate"] / rate["byterobust-dense"]),
@@ -42,7 +42,7 @@ def numbers():
         ("more than 100 hosts", evidence.figure("opt_n_hosts_cycled").value),
         ("4.6 or 13.9 per 1,000", manual["rate"], opt["rate"], 1000),
         ("by a factor of 3", opt["rate"] / manual["rate"]),
-        ("on 1,024 GPUs was queued again 35 times", figure["rsc_requeued_n_gpus"], figure["rsc_requeues"]),
+        ("on 1,024 GPUs was requeued 35 times", figure["rsc_requeued_n_gpus"], figure["rsc_requeues"]),
         ("548 in all", figure["rsc_preemptions"]),
         ("16% was lost", evidence.figure("rsc_second_order_pct").value / 100),
     ]

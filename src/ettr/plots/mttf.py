@@ -100,7 +100,7 @@ def mttf_by_size(run: Scenario, n_gpus: float = 100_000, *, title: str = "", sub
     Examples
     --------
     >>> mttf_by_size(Scenario.load("llama3-405b")).title.text
-    'At the same failure rate per node, a job on 100,000 GPUs fails every 30 min'
+    'At the same failure rate per node, a job on 100,000 GPUs has an MTTF of 30 min'
     """
     rows = mttf_data(run)
     lines, points = rows["lines"], rows["points"]
@@ -133,7 +133,7 @@ def mttf_by_size(run: Scenario, n_gpus: float = 100_000, *, title: str = "", sub
 
 def _finding(run: Scenario, n_gpus: float) -> str:
     return say(
-        "At the same failure rate per node, a job on {n_gpus:gpus} fails every {mttf:roughly}",
+        "At the same failure rate per node, a job on {n_gpus:gpus} has an MTTF of {mttf:roughly}",
         "Published MTTFs fall with the size of the job",
         n_gpus=n_gpus,
         mttf=float(budget.job_mttf_h(run, n_gpus)) if run.job_rate_per_h > 0 else None,

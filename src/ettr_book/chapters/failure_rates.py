@@ -111,7 +111,7 @@ def answer(run: Scenario, n_gpus: float) -> Finding:
     values = {"n": len(published), "least": published.min(), "most": published.max(), "low": low, "high": high}
     return Finding(
         say(
-            "{least:about} to {most:about} failures per 1,000 node-days, half of the rates {low:about} to {high:about}",
+            "{least:about} to {most:about} failures per 1,000 node-days, half of them {low:about} to {high:about}",
             **values,
         ),
         say(
