@@ -250,10 +250,10 @@ def _hottest(throttle_c: float, day: pd.DataFrame) -> str:
     """Return the margin of the hottest GPU to its limits."""
     limited_by, hottest = set(day["limited_by"]), day["hottest_c"].max()
     if "memory" in limited_by and "heat" not in limited_by:
-        return f"The hottest die ends at {hottest:.0f} °C, where its memory throttles the GPU"
+        return f"The hottest die reaches {hottest:.0f} °C, where its memory throttles the GPU"
     margin = throttle_c - hottest
     close = "at" if margin < 0.5 else f"{margin:.0f} K below"
-    return f"The hottest die ends {close} the {throttle_c:g} °C at which it throttles"
+    return f"The hottest die peaks {close} the {throttle_c:g} °C at which it throttles"
 
 
 def _steady_ettr(run: Scenario) -> float:
