@@ -24,8 +24,8 @@ def numbers():
     (values,) = [change.value for change in prediction.changes if change.path == "prediction"]
     load_h = tiers.store_only(run).load_h
     return [
-        ("loss of 8 of its 2,048 nodes with 98.6%", 8, run.n_nodes, survival[8]),
-        ("32 nodes with 78%", 32, survival[32]),
+        ("is 98.6% if 8 of the 2,048 nodes", survival[8], 8, run.n_nodes),
+        ("78% if 32 are", survival[32], 32),
         ("adds 0.5 points", steps["+ host memory"]),
         ("only 23% of", 1 - rungs.loc["+ host memory", "from_store"]),
         ("adds 4.5 points", steps["+ peer memory"]),

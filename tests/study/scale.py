@@ -40,7 +40,7 @@ def numbers():
         ("every 18 minutes, and 44%", figure["mtbf_min"], figure["ettr"]),
         ("31 minutes and recover in 9.5 minutes", mtbf_h(run, LARGER) * MIN_PER_H, grown.recovery_h * MIN_PER_H),
         ("makes 62%, with a plausible range of 45% to 70%", at["ettr"], at["low"], at["high"]),
-        ("the range is 24% to 80%, and 44%", at["clusters_low"], at["clusters_high"], figure["ettr"]),
+        ("the range is 24% to 80%, which includes 44%", at["clusters_low"], at["clusters_high"], figure["ettr"]),
         ("every 50 minutes", H_PER_DAY * MIN_PER_H / (meta_per_server_day * n_servers)),
         ("the measured 44% as well", figure["ettr"]),
         ("fell to 3 minutes, and 80% of", figure["tolerant_stall_min"], figure["tolerant_ettr"]),
