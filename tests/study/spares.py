@@ -27,7 +27,7 @@ def numbers():
         ("run 5.9 nodes failed per day", 24 * pool.demand.leaves_per_h),
         ("repair of 24 hours (assumed), 5.9 of the 2,048 nodes", pool.demand.repair_h, a, n_nodes),
         ("standard deviation of 2.4", sqrt(a)),
-        ("part in 2,048 lies 3.3 deviations", n_nodes, deviations),
+        ("part in 2,048 of the time lies 3.3 standard", n_nodes, deviations),
         ("at 14 spares; the exact minimum is 15", a + deviations * sqrt(a), best.n_spares),
         ("best cost 2.0% more", more(best.n_spares - 5)),
         ("cost 0.2% more", more(best.n_spares + 5)),

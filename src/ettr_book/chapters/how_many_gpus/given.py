@@ -116,7 +116,7 @@ def assumptions(job: GivenByTokens, answer: Sizing) -> Finding:
     """Return the assumptions and changes behind the job, and its layout."""
     run = job.scenario
     named = f"*{literal(run.title)}*"
-    text = f"{named} has its work in tokens, so its throughput can be computed at any size."
+    text = f"{named} defines its work in tokens, so its throughput can be computed at any size."
     if job.changes:
         text = f"{named} is used with these changes: {'; '.join(job.changes)}. Other missing values are defaults."
     better = ""
