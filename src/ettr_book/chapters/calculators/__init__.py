@@ -1,4 +1,4 @@
-"""Which formula for ETTR is near enough?"""
+"""Which formula for ETTR is accurate enough?"""
 
 from ettr_book.chapters.calculators import charts, tables, words
 

@@ -25,7 +25,7 @@ def answer(refereed: pd.DataFrame, n: int) -> Finding:
     young = refereed.set_index("calculator").loc["young"]
     rarely = refereed[refereed["within"] < _RARELY]
     return Finding(
-        title="No formula is near everywhere",
+        title="No formula is accurate everywhere",
         text=(
             f"Over {n:,} plausible runs {first['who']}'s {first['title'].lower()} is the most accurate: within a point "
             f"of the exact ETTR in {pct(first['within'], 0)} of runs, with a median error of {first['median']:.1f} "
