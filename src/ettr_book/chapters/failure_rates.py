@@ -105,7 +105,7 @@ def _interval(scenario: Scenario) -> FailureRate | None:
 def answer(run: Scenario, n_gpus: float) -> Finding:
     """Return the published rates of job-stopping failures, the run's own, and the MTTF of a large job at them."""
     frame, published = rates(run), evidence.cluster_rates()["rate"].astype(float)
-    own = frame[frame["counted"] == THIS_SCENARIO]
+    row = frame[frame["counted"] == THIS_SCENARIO]
     low, high = published.quantile([0.25, 0.75])
     ends = job_mttf_h(np.array([published.max(), published.min()]), n_gpus, 8.0)
     values = {"n": len(published), "least": published.min(), "most": published.max(), "low": low, "high": high}
@@ -121,7 +121,7 @@ def answer(run: Scenario, n_gpus: float) -> Finding:
             "question is which one yours resembles.",
             rate_low=low,
             rate_high=high,
-            own=_own(own),
+            own=_own(row),
             n_gpus=n_gpus,
             times=tuple(float(end) for end in ends),
             **values,

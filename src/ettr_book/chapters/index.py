@@ -37,7 +37,7 @@ def _uncertainty(plan: Plan) -> str:
     if not plan.assumptions.inputs:
         return "No input is assumed."
     return say(
-        "At its best interval that is {#best_ettr:share0}: {range}.",
+        "At its best interval it is {#best_ettr:share0}: {range}.",
         best_ettr=plan.budget.ettr,
         range="; ".join(
             plausible_range.words if i == 0 else plausible_range.short_words

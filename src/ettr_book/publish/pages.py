@@ -189,7 +189,7 @@ def _reproduction(cell: Any, path: str) -> list[Any]:
 
 
 def _fold(cell: Any, tag: str, show: str, hide: str) -> None:
-    """Fold a cell, or a part of it, behind a prompt."""
+    """Fold a cell, or part of a cell, behind a prompt."""
     cell.metadata["tags"] = [*_tags(cell), tag]
     cell.metadata["mystnb"] = {"code_prompt_show": show, "code_prompt_hide": hide}
 

@@ -1,4 +1,4 @@
-"""Two runs with a public diary: their measured ETTR, what they lost, and what the model expects."""
+"""Two runs with a public diary: their measured ETTR, their losses, and those that the model expects."""
 
 from __future__ import annotations
 
