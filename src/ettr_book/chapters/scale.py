@@ -118,8 +118,8 @@ def answer(run: Scenario, sizes: pd.DataFrame, target: float) -> Finding:
 
 def _ranges(sizes: pd.DataFrame, low: str, high: str) -> list[str] | None:
     """Return the ranges by size, in words; None if there are none."""
-    measured = sizes.dropna(subset=[low, high]).to_dict("records")
-    return [say("{range:shares} on {n_gpus:gpus}", range=(row[low], row[high]), **row) for row in measured] or None
+    complete = sizes.dropna(subset=[low, high]).to_dict("records")
+    return [say("{range:shares} on {n_gpus:gpus}", range=(row[low], row[high]), **row) for row in complete] or None
 
 
 def _why(run: Scenario, words: str) -> str:
