@@ -15,6 +15,7 @@ from ettr.plots.named import DEFAULTS, Datasets, chart, probability_axis, target
 from ettr.plots.theme import MODEL_COLOURS, ORANGE, finish, layered
 from ettr.scenario import Scenario
 from ettr.scenario.pools import enough_spares
+from ettr.spares.demand import demand
 from ettr.spares.waiting import waiting_share
 
 _SPARES, _MOST_SPARES = 80, 0.9999
@@ -25,9 +26,7 @@ def pool_data(run: Scenario) -> Datasets:
 
     Datasets: ``lines``, ``need`` (the smallest pool that reaches the service level) and ``level``.
     """
-    hours = budget.exact(run)
-    out = np.array([*(mode.n_out_nodes for mode in run.failures.modes), 1.0]) @ run.mode_weights
-    in_repair = float(hours.n_failures / hours.total_h * out * DEFAULTS["repair_h"])
+    in_repair = _in_repair(run)
     # a job that waits has no failures, so its pool is never larger than one for failures that continue
     sizes = np.arange(float(enough_spares(in_repair, DEFAULTS["level"])) + 1)
     enough = _enough(sizes, in_repair) >= DEFAULTS["level"]
@@ -41,6 +40,15 @@ def pool_data(run: Scenario) -> Datasets:
     }
 
 
+def _in_repair(run: Scenario) -> float:
+    """Return the mean number of nodes in repair: of the run's own repair, or of the default one."""
+    if run.repair:
+        return float(demand(run).in_repair)
+    hours = budget.exact(run)
+    out = np.array([*(mode.n_out_nodes for mode in run.failures.modes), 1.0]) @ run.mode_weights
+    return float(hours.n_failures / hours.total_h * out * DEFAULTS["repair_h"])
+
+
 def _enough(n_spares: object, in_repair: float) -> np.ndarray:
     return 1 - np.asarray(waiting_share(n_spares, in_repair))
 
@@ -51,7 +59,7 @@ def spares(run: Scenario, *, title: str = "How often a spare pool is large enoug
     Parameters
     ----------
     run : Scenario
-        A run that the exact model covers.
+        A run that the exact model covers, with ``spares`` and ``repair`` or without.
     title : str
         Finding of the chart.
     subtitle : str
@@ -60,7 +68,8 @@ def spares(run: Scenario, *, title: str = "How often a spare pool is large enoug
     Notes
     -----
     The number of nodes in repair is Poisson distributed (Palm's theorem) up to one more than the pool: the job then
-    waits, and no node fails until one returns. A node is away for 24 h (assumed).
+    waits, and no node fails until one returns. A node is away for the mean repair time of
+    the run, or for 24 h (assumed) if it has no ``repair``.
 
     Examples
     --------
