@@ -204,7 +204,7 @@ def test_one_number_has_one_value_on_all_pages(scenario):
     assert {name for name in REPEATED if len(places[name]) < 2} == set()
 
 
-REPEATED = ("ettr", "best-ettr", "mttf", "lost-share")
+REPEATED = ("ettr", "best-ettr", "mttf")
 """Numbers that several pages say."""
 CHARTED: dict[str, dict[str, Callable[[Scenario], Any]]] = {
     "best-ettr": {
@@ -327,7 +327,6 @@ NAMED: dict[str, tuple[str, Callable[[Scenario], float], float]] = {
     "done-by-90": ("book/ettr/finishing_date", lambda run: done_by(run, 0.9), 0.02),
     "reach": ("book/ettr/scale", largest, 0.03),
     "mtbf-larger": ("book/ettr/scale", lambda run: mtbf_at(run, 100_000), 0.04),
-    "lost-share": ("book/index", lambda run: 1 - float(simulate(run, 400, seed=5).budget.ettr), 0.05),
     "lost-usd-year": ("book/heat_and_power/power", lambda run: 12 * plan.make(run).losses.total.usd_per_month, 0.03),
     "n-stops": ("book/failures/what_failed", lambda _: counts(), 0.0),
     "stop-every": ("book/failures/what_failed", lambda _: 54 * 24 / counts(), 0.02),

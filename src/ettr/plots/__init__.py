@@ -24,7 +24,7 @@ with extras.needed("sweep"):
     from ettr.plots.finishing import finishing_date
     from ettr.plots.interval import ettr_by_interval
     from ettr.plots.mttf import mttf_by_size
-    from ettr.plots.pools import spares
+    from ettr.plots.pools import spare_pool
     from ettr.plots.ranking import mitigations
     from ettr.plots.size import ettr_by_size
     from ettr.plots.timelines import timeline
@@ -44,7 +44,7 @@ __all__ = [
     "mitigations",
     "mttf_by_size",
     "power_day",
-    "spares",
+    "spare_pool",
     "theme",
     "time_budget",
     "time_budget_over",

@@ -53,7 +53,7 @@ def _enough(n_spares: object, in_repair: float) -> np.ndarray:
     return 1 - np.asarray(waiting_share(n_spares, in_repair))
 
 
-def spares(run: Scenario, *, title: str = "How often a spare pool is large enough", subtitle: str = "") -> Any:
+def spare_pool(run: Scenario, *, title: str = "How often a spare pool is large enough", subtitle: str = "") -> Any:
     """Draw the share of the time in which the job has all its nodes, over the number of spare nodes.
 
     Parameters
@@ -73,7 +73,7 @@ def spares(run: Scenario, *, title: str = "How often a spare pool is large enoug
 
     Examples
     --------
-    >>> chart = spares(Scenario.load("llama3-405b"))
+    >>> chart = spare_pool(Scenario.load("llama3-405b"))
     >>> chart.title.subtitle
     'Llama 3 405B on 16,384 H100'
     """

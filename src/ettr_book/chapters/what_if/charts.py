@@ -119,7 +119,7 @@ ALL: Mapping[str, Callable[..., Any]] = {
     "scale": plots.ettr_by_size,
     "checkpoint_interval": plots.ettr_by_interval,
     "finishing_date": plots.finishing_date,
-    "spares": plots.spares,
+    "spares": plots.spare_pool,
     "failure_rates": failure_rates,
     "portfolio": portfolio,
     "calculators": calculators,
