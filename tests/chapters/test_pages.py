@@ -57,6 +57,9 @@ EXTREMES: dict[str, dict[str, Any]] = {
     "nothing takes time": {"checkpoint": {"stall_s": 0}, "recovery": {"detection_min": 0, "restart_min": 0}},
 }
 MOST_WORDS, MOST_CHARTS = 1400, 6
+GUIDES = ("book/your_cluster/failure_log", "book/your_cluster/sweeps")
+"""Pages with instructions, which are shorter."""
+MOST_WORDS_OF_A_GUIDE = 1000
 ASIDE = ("exercise", "solution", "sources", "happened")
 """Beginnings of the ids of cells that the limit of words does not count."""
 
@@ -132,6 +135,9 @@ def test_a_page_speaks_at_an_extreme(page, extreme, file_of):
 # ------------------------------------------------------------------ the form of a chapter
 
 
+WORD = re.compile(r"\w[\w'.,%-]*")
+
+
 def words_of(page: str) -> int:
     """Words of a page's own text and sentences, exercises, incident and sources apart."""
     texts = [
@@ -144,7 +150,14 @@ def words_of(page: str) -> int:
         for cell in pages.cells(page)
         if cell["cell_type"] == "markdown" and not cell["id"].startswith(ASIDE)
     ]
-    return len(re.findall(r"\w[\w'.,%-]*", " ".join([*texts, *marked])))
+    return len(WORD.findall(" ".join([*texts, *marked])))
+
+
+@pytest.mark.parametrize("page", GUIDES)
+def test_a_guide_is_shorter(page):
+    markdown = pages.ROOT / f"{page}.md"
+    text = re.sub(r"```.*?```", "", markdown.read_text(encoding="utf-8"), flags=re.DOTALL) if markdown.is_file() else ""
+    assert (len(WORD.findall(text)) or words_of(page)) <= MOST_WORDS_OF_A_GUIDE
 
 
 @pytest.mark.parametrize("page", pages.NOTEBOOKS)

@@ -16,7 +16,7 @@ def numbers():
     leakage_w = point.leakage_w * exp(10 / gpu.leakage.rise_k)
     power = (point.power_w - leakage_w) / (point.power_w - point.leakage_w)
     clock = power ** (1 / gpu.clock.exponent)
-    mean = thermal.day_of_mean(run)
+    mean = speed(day["clock_mhz"].to_numpy(), point.clock_mhz, run.heat.compute_share)
     swing = {name: evidence.figure(f"llama3_throughput_swing_{name}_pct").value for name in ("low", "high")}
     titan = evidence.table("titan_cages").pivot_table("rate_per_1000_gpu_years", "failure", "cage")
     ratios = titan[2] / titan[0]

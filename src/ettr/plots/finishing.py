@@ -82,6 +82,6 @@ def finishing_date(run: Scenario, *, title: str = "Probability of being done by 
         subtitle=f"{subtitle or run.title}{runs}",
         description=(
             "Probability of being done over the days since submission; dots mark 50%, 90% and 99% of runs, the "
-            "diamond the day in the input. The sentence below the chart has the numbers."
+            "diamond another day."
         ),
     )

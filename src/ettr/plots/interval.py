@@ -73,7 +73,6 @@ def ettr_by_interval(run: Scenario, *, title: str = "ETTR by checkpoint interval
         subtitle=subtitle or run.title,
         description=(
             "ETTR of the steady state with planned maintenance over the checkpoint interval on a logarithmic axis; "
-            "lines mark the best and the current interval, the shaded range costs at most half a point. The sentence "
-            "below has the numbers."
+            "lines mark the best and the current interval, the shaded range costs at most half a point."
         ),
     )

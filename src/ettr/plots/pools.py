@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 
 from ettr import budget
-from ettr.core.sentences import count, pct
 from ettr.plots import builders
 from ettr.plots.named import DEFAULTS, Datasets, chart, probability_axis, target_line, touched
 from ettr.plots.theme import MODEL_COLOURS, ORANGE, finish, layered
@@ -78,7 +77,6 @@ def spare_pool(run: Scenario, *, title: str = "How often a spare pool is large e
     'Llama 3 405B on 16,384 H100'
     """
     rows = pool_data(run)
-    need = rows["need"].iloc[0]
     tips = [alt.Tooltip("n_spares:Q", title="Spare nodes"), alt.Tooltip("chance:Q", title="Large enough", format=".2%")]
     line = chart(rows, "lines").mark_line(color=MODEL_COLOURS["exact"], interpolate="step-after")
     line = line.encode(
@@ -92,8 +90,7 @@ def spare_pool(run: Scenario, *, title: str = "How often a spare pool is large e
         title=title,
         subtitle=subtitle or run.title,
         description=(
-            f"Share of the time in which the job has all its nodes, over the number of spares: "
-            f"{pct(rows['lines']['chance'].iloc[0])} without spares. The dashed line is the service level of "
-            f"{pct(DEFAULTS['level'], 0)}, the dot the smallest pool that reaches it: {count(need['n_spares'])}."
+            "Share of the time in which the job has all its nodes, over the number of spares. The dashed line is the "
+            "service level, the dot the smallest pool that reaches it."
         ),
     )

@@ -118,7 +118,7 @@ def ettr_by_size(run: Scenario, *, title: str = "ETTR at other job sizes", subti
         description=(
             "ETTR over the number of GPUs on a logarithmic axis, at the best and the current interval. The dot is the "
             "job itself, with its plausible range, the dashed line the target; triangles and squares are reported by "
-            "other runs. The sentence below the chart has the numbers."
+            "other runs."
         ),
         beside=ettr_sources(),
     )

@@ -86,8 +86,6 @@ SERIES_COLOURS = (GREEN, BLUE, ORANGE, PURPLE, OCHRE)
 """Colours of lines by position, for names without a fixed colour."""
 LINE_DASHES = ([1, 0], [8, 2], [6, 3], [2, 3], [8, 2, 2, 2])
 """Dashes of lines by position, so that lines differ by more than colour."""
-LEVEL_COLOURS = ("#7f2a0a", "#bb5319", "#e39a4a", "#e8cf8b", "#8cc5a1", "#1d7f4f")
-"""Shades of a map, from the worst to the best."""
 SIGNED_COLOURS = ("#123f73", "#3f7fc0", "#a3cbea", "#f1ede2", "#f2b774", "#c9681c", "#7a3306")
 """Shades of a map of signed differences, from far too low over zero to far too high."""
 MAP_INK = "#16324a"

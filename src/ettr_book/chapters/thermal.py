@@ -20,7 +20,7 @@ from ettr.plots.theme import BLUE, BRICK, GREEN, GREY, ORANGE, TEAL, VIOLET, fin
 from ettr.scenario import Gpu, Scenario
 from ettr.scenario.heat import Heat
 from ettr.scenario.heat_response import HeatResponse, chip_of, plant_of
-from ettr.thermal import arrhenius_factor, largest_of, operating_point, speed
+from ettr.thermal import arrhenius_factor, largest_of, operating_point
 from ettr_book.chapters.common.steady_state import quietly, without_start
 
 GPU = "GPU"
@@ -165,12 +165,6 @@ def _bought(run: Scenario) -> str:
         speed=best["speed"] - current["speed"],
         ettr=best["ettr"] - current["ettr"],
     )
-
-
-def day_of_mean(run: Scenario) -> pd.Series:
-    """Return the speed of the mean GPU in each hour of the hottest day, over its speed at the reference inlet."""
-    clock, reference = response_of(run).hottest_day["clock_mhz"], response_of(run).reference.clock_mhz
-    return pd.Series(speed(clock.to_numpy(), reference, _heat_of(run).compute_share))
 
 
 def by_inlet(run: Scenario) -> pd.DataFrame:

@@ -49,8 +49,7 @@ def failure_rates(run: Scenario, *, subtitle: str) -> Any:
         subtitle=subtitle,
         description=(
             "Failures per 1,000 node-days on a logarithmic axis: of your count, with its exact 95% CI, and of other "
-            "clusters, with the interval of their count or their published range. The sentence below the chart has "
-            "your numbers."
+            "clusters, with the interval of their count or their published range."
         ),
         height=32 * (len(both) + 1),
         beside=rate_sources(),
@@ -76,7 +75,7 @@ def portfolio(run: Scenario, *, subtitle: str) -> Any:
         subtitle=subtitle,
         description=(
             "Bars of the hours lost per month: without mitigations, and with each of the chosen ones on top of those "
-            "above it. The sentence below the chart has their total saving and price."
+            "above it."
         ),
         height=190,
     )
@@ -108,8 +107,7 @@ def calculators(run: Scenario, *, subtitle: str) -> Any:
         subtitle=subtitle,
         description=(
             "ETTR of the steady state by each formula, one per row; the line is the exact ETTR. Triangles point in the "
-            "direction of errors above a point. A row without a mark has no answer. The sentence below has the "
-            "smallest and the largest error."
+            "direction of errors above a point. A row without a mark has no answer."
         ),
         height=24 * len(FORMULAS) + 10,
     )
@@ -167,6 +165,7 @@ def show(name: str, run: Scenario) -> Any:
         drawn = ALL[name](simpler.scenario, subtitle=f"{run.title}{without}")
     except EttrError as error:
         return Finding("", f"No formula covers {literal(run.title)} here: {error}.")
+    drawn.description += " The sentence below the chart has the numbers."  # of the reader, which change
     kept = drawn.usermeta if isinstance(drawn.usermeta, dict) else {}
     drawn.usermeta = kept | {rendering.INPUTS: name, f"{rendering.INPUTS}-start": run.name}
     return drawn

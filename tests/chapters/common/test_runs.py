@@ -1,4 +1,4 @@
-"""What a reader can do on paper lands near what the package computes."""
+"""The run of a chapter: simplified, shortened and at its best interval."""
 
 from __future__ import annotations
 
