@@ -27,7 +27,10 @@
     const text = fixed(value, digits);
     return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
   }
-  const pct = (share, digits) => fixed(100 * share, digits === undefined ? 1 : digits) + "%";
+  function pct(share, digits) {
+    const hides = digits === 0 && share !== 0 && share !== 1 && [0, 100].includes(Math.round(100 * share));
+    return fixed(100 * share, hides || digits === undefined ? 1 : digits) + "%"; // not "0%" of some, "100%" of most
+  }
   function duration(hours, rounded) {
     const round = rounded || ((value) => value);
     if (!isFinite(hours)) {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from functools import cache
 from pathlib import Path
 
@@ -79,6 +80,12 @@ def test_there_is_no_logic_outside_exercises(name):
         used = {type(node).__name__ for node in ast.walk(ast.parse(source(cell)))}
         allowed = set().union(*(ALLOWED.get(tag, set()) for tag in tags(cell)))
         assert not LOGIC & used - allowed, source(cell)
+
+
+def test_an_exercise_stays_with_its_solution_in_a_book_for_another_run(name):
+    cells = document(name)["cells"]
+    studies = "\n".join(source(cell) for cell in cells if "study" in tags(cell))
+    assert re.findall(r"^\*\*\d+\.\*\*", studies, re.MULTILINE) == []
 
 
 def test_no_text_repeats_what_the_footer_links(name):

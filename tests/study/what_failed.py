@@ -44,6 +44,4 @@ def numbers():
         ("the 3.9 hours", before),
         ("lost 7.3 hours", lost["hardware or network"]),
         ("about 35 hours", lost["software hang"]),
-        ("run 6 times", by_component["Silent Data Corruption"]),
-        ("the next 54 days", days),
     ]

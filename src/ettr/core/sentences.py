@@ -184,6 +184,18 @@ def pct(fraction: float, digits: int = 1) -> str:
     return f"{100 * fraction:.{digits}f}%"
 
 
+def whole_pct(fraction: float) -> str:
+    """Return a fraction in whole per cent, with a decimal where it would otherwise look like none or all.
+
+    Examples
+    --------
+    >>> whole_pct(0.914), whole_pct(0.998), whole_pct(0.003), whole_pct(1)
+    ('91%', '99.8%', '0.3%', '100%')
+    """
+    hides = round(100 * fraction) in (0, 100) and fraction not in (0, 1)
+    return pct(fraction, 1 if hides else 0)
+
+
 def megawatts(value: float) -> str:
     """Return a power in MW, or in kW where it is small, e.g. ``16.8 MW``."""
     return f"{number(1e3 * value)} kW" if 0 < abs(value) < _SMALL_MW else f"{number(value)} MW"
@@ -384,7 +396,7 @@ FORMS: Mapping[str, Callable[[Any], str]] = {
     "points": points,
     "roughly": roughly,
     "share": pct,
-    "share0": lambda value: pct(value, 0),
+    "share0": whole_pct,
     "gpus_span": lambda ends: joined_range(*(f"{end:,.0f} GPUs" for end in ends)),
     "shares": lambda ends: span_of_shares(*ends),
     "span": span,

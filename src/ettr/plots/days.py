@@ -132,21 +132,21 @@ def power_day(answer: power.Drawn, *, title: str = "", subtitle: str = "") -> An
     line = base.mark_line(color=DARK_GREEN, clip=True).encode(y=y, tooltip=tips)
     stops = day.stops
     counted = [(_NAMES[what], int((stops["what"] == what).sum())) for what in _STOPS]
-    stopped = listed([f"{count(n)} {what}{'' if n == 1 else 's'}" for what, n in counted if n])
+    stopped = listed([f"{count(n)} {what}{'' if n == 1 else 's'}" for what, n in counted if n] or ["no stop"])
     return finish(
         layered(area, touchable(line), *([_ticks(stops, x)] if len(stops) else [])),
         title=title
         or say(
             "In {hours}: {stops}, and a swing of {swing:mw}",
             hours=duration(series.duration_h),
-            stops=stopped or "no stop",
+            stops=stopped,
             swing=high - low,
         ),
         subtitle=subtitle or f"{answer.run.title}, {answer.profile.title}",
         description=(
             f"Power at the grid over {span_h:.3g} hours: a band from the lowest to the highest value in every few "
             f"minutes, and a line of the mean. The mean is {series.mean_mw:.3g} MW, the lowest value {low:.3g} MW and "
-            f"the highest {high:.3g} MW. Ticks below mark stops: {stopped or 'none'}."
+            f"the highest {high:.3g} MW. Ticks below mark stops: {stopped}."
         ),
         height=300,
     )

@@ -135,7 +135,7 @@ def timeline(simulation: Simulation, *, n_days: int = 14, title: str = "", subti
     totals = ", ".join(f"{state} {value:,.1f} h" for state, value in hours.items())
     return finish(
         strips,
-        title=title or f"{count(stops)} stops in the first {lasts} of a simulated run",
+        title=title or f"{count(stops)} stop{'' if stops == 1 else 's'} in the first {lasts} of a simulated run",
         subtitle=subtitle or simulation.scenario.title,
         description=f"A strip of 24 hours for each of the days {rows[0]} to {rows[-1]} of one run. In all: {totals}.",
         height=18 * len(rows) + 24,

@@ -158,7 +158,11 @@ def rules(run: Scenario) -> Any:
     across, up = builders.across("n_gpus"), builders.up("loss_points", domainMin=0)
     return finish(
         builders.lines(frame, across, up, "rule", _RULES, tips, "Rule", clip=True),
-        title=say("No rule costs more than {worst:points} up to a million GPUs", worst=worst.max() / 100),
+        title=say(
+            "No rule costs more than {worst:points} up to {size:gpus2}",
+            worst=worst.max() / 100,
+            size=frame["n_gpus"].max(),
+        ),
         subtitle=but_size(run.title),
         description=f"Curves of the ETTR that four rules lose against the best interval, over the job size. Largest "
         f"losses in points: {largest}.",

@@ -187,6 +187,8 @@ def _assumed(plan: Plan) -> str:
 def _random(dates: FinishingDates) -> str:
     """Return the spread from random failures and from the uncertainty of their rate."""
     low_h, _, high_h = dates.ends_h
+    if high_h - low_h <= _INSTANT_H:
+        return ""
     alone = (
         f"Random failures alone spread the finish over {roughly(high_h - low_h)} (90% of runs, "
         f"{_after(high_h - low_h, low_h, high_h)})."
@@ -204,7 +206,8 @@ def _after(wide_h: float, *hours: float) -> str:
     unit_h, unit = (H_PER_DAY, "days") if max(hours) >= _LONG_H else (1.0, "h")
     wide = wide_h / unit_h
     digits = 0 if wide >= 10 else 1 if wide >= 0.2 else 2
-    return f"{' to '.join(f'{value / unit_h:,.{digits}f}' for value in hours)} {unit}"
+    texts = dict.fromkeys(f"{value / unit_h:,.{digits}f}" for value in hours)  # ends that look alike are named once
+    return f"{' to '.join(texts)} {unit}"
 
 
 def range_by_count(dates: FinishingDates) -> pd.DataFrame:
@@ -260,4 +263,6 @@ def _rate_title(frame: pd.DataFrame) -> str:
         return "The failure rate adds no uncertainty"
     few = counted.iloc[0]
     times = number(about(few["range_days"] / known_days))
+    if times == "1":
+        return f"A rate from {count(few['n_events'])} failures hardly widens the range"
     return f"A rate from {count(few['n_events'])} failures makes the range {times} times as wide"

@@ -57,11 +57,11 @@ def answer(comparison: Comparison) -> Finding:
     sentences = [
         say(
             "**{first} saves most alone: {range} per run across plausible inputs, {#saves_most} with the values used "
-            "here, of a run that costs {total:.0f} million USD.**",
+            "here, of a run that costs {total:usd}.**",
             first=small(first["title"]),
             range=_span(first),
             saves_most=_usd(first["gain"]),
-            total=base.mean("usd") / 1e6,
+            total=base.mean("usd"),
         ),
         f"The size of its effect is {first['effect']}. The run takes {takes}; with it, {_time(first['days'])} less.",
         f"Next {'come' if len(others) > 1 else 'comes'} {listed(others)}." if others else "",

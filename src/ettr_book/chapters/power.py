@@ -285,7 +285,7 @@ def waste(bill: pd.DataFrame, subtitle: str = "") -> Any:
     return finish(
         _amounts(lost, y, _KINDS, "Cost per year [million USD]"),
         title=say(
-            "{hours:share} of the hours are lost, but only {energy:share} of the energy",
+            "{hours:share} of the hours are lost, and {energy:share} of the energy",
             "No hour is lost",
             hours=float(lost["hours"].sum() / bill["hours"].sum()) or None,
             energy=float(lost["facility_mwh"].sum() / bill["facility_mwh"].sum()) or None,

@@ -139,12 +139,12 @@ def answer(pool: PooledRun) -> Finding:
         none = "No spares are worth holding"
         return Finding(none, f"**{none}: no node fails in this run.**")
     best, n_nodes = pool.best, pool.scenario.n_nodes
-    flat = "no other number is as cheap"
+    flat, nodes = "no other number is as cheap", "node" if n_nodes == 1 else "nodes"
     if best.high > best.low:
         flat = f"{count(best.low)} to {count(best.high)} cost hardly more"
     half, twice = (pool.cheapest(pool.in_repair * part).n_spares for part in (0.5, 2.0))
     texts = [
-        f"**Hold [{_nodes(best.n_spares)}]{{#q-spares}} for {count(n_nodes)} nodes; {flat}.**",
+        f"**Hold [{_nodes(best.n_spares)}]{{#q-spares}} for {count(n_nodes)} {nodes}; {flat}.**",
         say(
             "{in_repair:about} nodes are in repair on average, so without spares the job would wait "
             "{#missing_without:share} of the time.",
@@ -161,7 +161,7 @@ def answer(pool: PooledRun) -> Finding:
         ),
         f"Left out: {listed(list(pool.left_out))}." if pool.left_out else "",
     ]
-    return Finding(f"Hold {_nodes(best.n_spares)} for {count(n_nodes)} nodes; {flat}", " ".join(filter(None, texts)))
+    return Finding(f"Hold {_nodes(best.n_spares)} for {count(n_nodes)} {nodes}; {flat}", " ".join(filter(None, texts)))
 
 
 def _nodes(value: float) -> str:

@@ -41,7 +41,7 @@ def answer(counts: pd.DataFrame, window_h: float, n_gpus: float) -> Finding:
     by_category = counts.groupby("category")["n_events"].sum() / n
     values = {"every": window_h / n, "first": by_category.idxmax(), "share": by_category.max()}
     return Finding(
-        title=say("A stop every {every:roughly}, {share:share0} attributed to {first}s", **values),
+        title=say("Llama 3 405B: a stop every {every:roughly}, {share:share0} attributed to {first}s", **values),
         text=say(
             "**In {days:.0f} days the job on {n_gpus:gpus} was interrupted unexpectedly {#n_stops:count} times, once "
             "every {#stop_every:roughly}; {share:share0} of the stops were attributed to {first}s.** The 95% CI of "

@@ -34,7 +34,7 @@ def answer(fit: Fit, fitted: FittedPlan) -> Finding:
     assert dates is not None
     values = {"interval": plan.band.interval_min / 60, "ettr": plan.budget.ettr}
     return Finding(
-        say("Checkpoint every {interval:roughly}, ETTR {ettr:share}", **values),
+        say("Synthetic year: checkpoint every {interval:roughly}, ETTR {ettr:share}", **values),
         say(
             "**On {n_gpus:gpus}, checkpoint every {interval:roughly}; expect an ETTR of {ettr:share} "
             "({range}) and {work:.0f} days of training to be done after {done:.1f} days in 90% of "

@@ -219,7 +219,7 @@ def answer(rungs: pd.DataFrame, scenario: Scenario) -> Finding:
         values = {"gained": gained, "most": steps.idxmax().removeprefix("+ "), "step": steps.max()}
         title = say("Faster tiers raise ETTR by {gained:points}, mostly through {most}", **values)
         first = say(
-            "**Faster tiers would raise ETTR by {#tiers_gain:points}, {step:points} of it through {most}.**",
+            "**Faster tiers would raise ETTR by {#tiers_gain:points}; the largest step is {most}: {step:points}.**",
             tiers_gain=gained,
             **values,
         )
@@ -298,8 +298,8 @@ def ladder(rungs: pd.DataFrame, subtitle: str = "") -> Any:
     ettrs = "; ".join(f"{row.rung} {row.ettr:.1%}" for row in totals.itertuples())
     steps = totals.set_index("rung")["ettr"].diff()
     steps = steps[steps.index.str.startswith("+ ")].dropna()
-    title = "Only the store alone has an answer"
-    if len(steps):
+    title = "Faster tiers gain nothing here" if len(steps) else "Only the store alone has an answer"
+    if len(steps) and steps.max() >= _LEAST_POINTS:
         title = f"The largest step is {str(steps.idxmax()).removeprefix('+ ')}: {points(steps.max())}"
     return finish(
         bars + labels,

@@ -12,7 +12,7 @@ import pandas as pd
 
 from ettr import sizing
 from ettr.core.errors import InputError
-from ettr.core.sentences import Finding, about, days, gpus, pct, say
+from ettr.core.sentences import Finding, about, days, gpus, pct, plain, say
 from ettr.plots import builders
 from ettr.plots.columns import Column, tooltips
 from ettr.plots.encodings import but_size, rounded, with_marks
@@ -93,7 +93,7 @@ def answer(sizes: sizing.Sizing, rarer_gpus: float, often_gpus: float, patient: 
         _patient(fastest, patient),
     ]
     return Finding(
-        title=say("{now}; beyond {ends:gpus2} each extra GPU slows the job down", now=now, ends=ends),
+        title=f"{now}; {plain(until)}",
         text=" ".join(filter(None, texts)),
     )
 
