@@ -239,7 +239,8 @@ def unanswered(merged: Any, why: str, stopped: str = "", elsewhere: str = "") ->
         before, rest = [cell for cell in merged.cells if _starts(cell, _KEPT[:1])], merged.cells
     after = [cell for cell in rest if _starts(cell, _KEPT[1:]) or PARAMETERS in _tags(cell) or ANSWERS in cell.source]
     what = "From here on this page has no answer" if is_answered else "This page has no answer"
-    text = f"**{what} for this run: {literal(why)}.** The results that depend on it are left out."
+    joint = "." if why[:1].isupper() else ":"  # a sentence of its own, or the end of this one
+    text = f"**{what} for this run{joint} {literal(why)}.** The results that depend on it are left out."
     merged.cells = [*before, _markdown(" ".join(filter(None, [text, elsewhere])), "unanswered"), *after]
     return merged
 

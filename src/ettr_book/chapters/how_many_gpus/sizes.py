@@ -72,6 +72,8 @@ def answer(sizes: sizing.Sizing, rarer_gpus: float, often_gpus: float, patient: 
         "The batch has no work for one more GPU",
         share=abs(share),
     )
+    if sizes.next.mean_tokens_per_day <= 0:
+        now = say("On {n_gpus:gpus} the job makes no progress", n_gpus=sizes.next.n_gpus)
     until = say("beyond {#turning:gpus2} the batch has no work for one more replica", turning=ends)
     if not sizes.batch_ends and sizes.turning_gpus is not None:
         until = say("beyond about {#turning:gpus2} each extra GPU slows the job down", turning=ends)
