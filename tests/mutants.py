@@ -92,6 +92,12 @@ def missing(mutant: Mutant) -> str:
     return ""
 
 
+def listed() -> list[Mutant]:
+    """Return all mutants of the list."""
+    with Path(__file__).with_suffix(".csv").open(encoding="utf-8", newline="") as rows:
+        return [Mutant(**row) for row in csv.DictReader(rows)]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("names", nargs="*", help="only mutants whose file name contains one of these")
@@ -99,9 +105,7 @@ def main() -> int:
         "-n", type=int, default=os.cpu_count() or 1, help="mutants to test at a time (default: %(default)s)"
     )
     options = parser.parse_args()
-    with Path(__file__).with_suffix(".csv").open(encoding="utf-8", newline="") as rows:
-        mutants = [Mutant(**row) for row in csv.DictReader(rows)]
-    mutants = [m for m in mutants if not options.names or any(name in m.file for name in options.names)]
+    mutants = [m for m in listed() if not options.names or any(name in m.file for name in options.names)]
     if gone := list(filter(None, map(missing, mutants))):
         print("the code of these mutants has changed; replace them:", *gone, sep="\n    ")
         return 1

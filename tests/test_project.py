@@ -15,6 +15,7 @@ import pytest
 import yaml
 
 import ettr
+import mutants
 from ettr.scenario import basics
 from ettr_book.publish import chapters, pages
 from generated import BLOCKS, DEPOSIT, PACKAGES, block, deposit, layers, title
@@ -35,6 +36,12 @@ API = {path.name: path.read_text(encoding="utf-8") for path in (REFERENCE / "api
 @pytest.mark.parametrize(("file", "name"), BLOCKS)
 def test_a_generated_block_is_up_to_date(file, name):
     assert block(file, name)[2] == BLOCKS[file, name](), "run `make readme`"
+
+
+def test_the_code_of_every_listed_mutant_and_its_tests_exist():
+    listed = mutants.listed()
+    assert [why for mutant in listed if (why := mutants.missing(mutant))] == []
+    assert [name for mutant in listed for name in mutant.tests.split() if not (ROOT / "tests" / name).exists()] == []
 
 
 # --------------------------------------------------------------------------- version and changes

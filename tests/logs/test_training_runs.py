@@ -142,6 +142,14 @@ def test_a_step_time_that_cannot_be_is_a_doubt(read):
     assert 0.9 < run.ettr <= 1 and "take longer than" in run.doubts[0]
 
 
+def test_more_steps_than_time_are_all_of_the_time_and_not_more(read):
+    line = "[2025-11-20T14:55:{second}+08:00] Training epoch 0, iteration {step}/99 | global_step: {step} | " + (
+        "reduced_train_loss: 6.265 | train_step_timing in s: 12.22"
+    )
+    run = read([line.format(second=23, step=7), line.format(second=35, step=98)])
+    assert run.doubts and run.ettr == 1
+
+
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("writer", WRITERS)
 def test_parts_of_any_log_are_shares_of_its_time(read, writer, seed):

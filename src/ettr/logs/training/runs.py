@@ -93,7 +93,7 @@ class TrainingRun:
     @property
     def ettr(self) -> float:
         """Productive over wall-clock hours, from 0 to 1."""
-        return self.hours["productive_h"] / self.wall_h
+        return min(self.hours["productive_h"] / self.wall_h, 1.0)  # rounding
 
     @property
     def ettr_range(self) -> tuple[float, float]:
