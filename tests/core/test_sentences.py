@@ -158,7 +158,7 @@ def test_a_value_that_is_not_given_is_a_mistake_of_the_template():
         ("mw", 16.78, "17 MW"),
         ("roughly", 3.093, "3.1 h"),
         ("shares", (0.897, 0.931), "90-93%"),
-        ("shares", (0.999, 1.0), "100%"),
+        ("shares", (0.999, 1.0), "99.9-100%"),
         ("span", (0.0767, 0.217), "4.6-13 min"),
         ("usd", 2_640_000, "2.6 million USD"),
     ],

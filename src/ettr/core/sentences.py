@@ -180,20 +180,16 @@ class _Quantity:
 
 
 def pct(fraction: float, digits: int = 1) -> str:
-    """Return a fraction as a percentage, e.g. ``64.0%``."""
-    return f"{100 * fraction:.{digits}f}%"
-
-
-def whole_pct(fraction: float) -> str:
-    """Return a fraction in whole per cent, with a decimal where it would otherwise look like none or all.
+    """Return a fraction as a percentage; a whole one gets a decimal where it would look like none or all.
 
     Examples
     --------
-    >>> whole_pct(0.914), whole_pct(0.998), whole_pct(0.003), whole_pct(1)
-    ('91%', '99.8%', '0.3%', '100%')
+    >>> pct(0.64), pct(0.914, 0), pct(0.998, 0), pct(1, 0)
+    ('64.0%', '91%', '99.8%', '100%')
     """
-    hides = round(100 * fraction) in (0, 100) and fraction not in (0, 1)
-    return pct(fraction, 1 if hides else 0)
+    if digits == 0 and fraction not in (0, 1) and f"{100 * fraction:.0f}" in ("0", "100"):
+        digits = 1
+    return f"{100 * fraction:.{digits}f}%"
 
 
 def megawatts(value: float) -> str:
@@ -396,7 +392,7 @@ FORMS: Mapping[str, Callable[[Any], str]] = {
     "points": points,
     "roughly": roughly,
     "share": pct,
-    "share0": whole_pct,
+    "share0": lambda value: pct(value, 0),
     "gpus_span": lambda ends: joined_range(*(f"{end:,.0f} GPUs" for end in ends)),
     "shares": lambda ends: span_of_shares(*ends),
     "span": span,

@@ -243,7 +243,7 @@ def _needs_title(frame: pd.DataFrame, run: Scenario, current: float, target: flo
 
 def _needed(row: Any) -> str:
     now = f"(now {row.given:.2g})"
-    return f"at its ideal not enough {now}" if pd.isna(row.value) else f"at most {limit(row.value, 'at most')} {now}"
+    return f"not enough at its ideal {now}" if pd.isna(row.value) else f"at most {limit(row.value, 'at most')} {now}"
 
 
 def reported() -> CaptionedTable:

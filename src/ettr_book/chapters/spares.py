@@ -139,7 +139,8 @@ def answer(pool: PooledRun) -> Finding:
         none = "No spares are worth holding"
         return Finding(none, f"**{none}: no node fails in this run.**")
     best, n_nodes = pool.best, pool.scenario.n_nodes
-    flat, nodes = "no other number is as cheap", "node" if n_nodes == 1 else "nodes"
+    nodes = "node" if n_nodes == 1 else "nodes"
+    flat = "no other number is as cheap"
     if best.high > best.low:
         flat = f"{count(best.low)} to {count(best.high)} cost hardly more"
     half, twice = (pool.cheapest(pool.in_repair * part).n_spares for part in (0.5, 2.0))
