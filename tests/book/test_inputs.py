@@ -619,10 +619,10 @@ def test_numbers_read_as_the_package_writes_them(opened):
     for name in ("number", "duration", "roughly", "usd"):
         ours = [getattr(sentences, name)(value) for value in values]
         assert page.evaluate("([name, xs]) => xs.map(x => window.ettrWidgets.words[name](x))", [name, values]) == ours
-    shares = random.random(200).tolist()
-    assert page.evaluate("xs => xs.map(x => window.ettrWidgets.words.pct(x, 1))", shares) == [
-        sentences.pct(x) for x in shares
-    ]
+    shares = [0.0, 0.003, 0.997, 1.0, *random.random(200).tolist()]
+    for digits in (0, 1):
+        ours = [sentences.pct(x, digits) for x in shares]
+        assert page.evaluate("([xs, n]) => xs.map(x => window.ettrWidgets.words.pct(x, n))", [shares, digits]) == ours
     sizes = [float(math.floor(value)) for value in values if value > 1]
     assert page.evaluate("xs => xs.map(x => window.ettrWidgets.words.gpus(x))", sizes) == [
         sentences.gpus(x) for x in sizes
