@@ -9,6 +9,8 @@ from typing import Any
 
 from ettr.core.errors import InputError
 
+_WITH_COMMA = re.compile(r"(?<![\d.,])(\d{1,3}(?:\.\d{3})+|\d+|),(\d+)(?![\d.,])", re.ASCII)
+"""A number with a decimal comma, and perhaps with points between thousands."""
 LEADING_ZERO = re.compile(r"\s*[-+]?0[0-9_]")
 """A leading zero, as in 010, which may mean eight, ten or a slip."""
 
@@ -36,6 +38,19 @@ def refuse_other_digits(text: str) -> None:
     except ValueError:
         return
     raise ValueError(f"a number must be written with the digits 0 to 9, got {text[:40]!r}: write {plain.strip()[:40]}")
+
+
+def with_decimal_point(text: str) -> str:
+    """Return a text with the decimal comma of its numbers as a point, and without points between thousands.
+
+    Examples
+    --------
+    >>> with_decimal_point("114,68 W"), with_decimal_point("1.234,5"), with_decimal_point("gpu-07")
+    ('114.68 W', '1234.5', 'gpu-07')
+    """
+    if "," not in text:
+        return text
+    return _WITH_COMMA.sub(lambda number: f"{number[1].replace('.', '')}.{number[2]}", text)
 
 
 def number_of(text: str) -> float:
