@@ -27,6 +27,7 @@ class Outcome:
     ledger: pd.DataFrame
     exposure: NodesWatched
     notes: str
+    doubts: str = ""
 
     @property
     def n_records(self) -> int:
@@ -50,7 +51,7 @@ def outcome(form: Format, text: str | bytes, **options) -> Outcome:
         events = Events()
         exposure = form.read(Source(path), Options(**options), events, ledger)
         ledger.close()
-    return Outcome(in_utc(events.frame()), ledger.to_frame(), exposure, "\n".join(ledger.notes))
+    return Outcome(in_utc(events.frame()), ledger.to_frame(), exposure, "\n".join(ledger.notes), "\n".join(ledger.doubts))
 
 
 def every_line_counts(form: Format, text: str, **options) -> None:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 import zoneinfo
-from datetime import UTC, timedelta, timezone, tzinfo
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from functools import lru_cache
 
 import numpy as np
 
@@ -62,6 +63,51 @@ def zone_of(zone: str | tzinfo | None) -> tzinfo | None:
     if spelling is None:
         raise UnknownName("zone", name, valid, "`zone`, a name or an offset such as +08:00")
     return zoneinfo.ZoneInfo(spelling)
+
+
+@lru_cache(maxsize=1000)
+def abbreviated(name: str, year: int, zone: tzinfo | None = None) -> str | None:
+    """Return the offset that an abbreviation of a time zone means, such as ``+02:00`` for CEST.
+
+    Parameters
+    ----------
+    name : str
+        Abbreviation in capitals.
+    year : int
+        Year of the time stamp.
+    zone : tzinfo or None
+        Time zone of the file, whose abbreviations come first.
+
+    Returns
+    -------
+    str or None
+        None for a name that no zone uses.
+
+    Raises
+    ------
+    InputError
+        Zones with different offsets share the name, such as CST and IST.
+
+    Examples
+    --------
+    >>> abbreviated("CEST", 2025), abbreviated("CST", 2025, zone_of("America/Chicago")), abbreviated("GPU", 2025)
+    ('+02:00', '-06:00', None)
+    """
+    if name in ("UTC", "GMT", "Z"):
+        return "+00:00"
+    offsets: set[str] = set()
+    for zones in ([zone] if zone else [], map(zoneinfo.ZoneInfo, sorted(zoneinfo.available_timezones()))):
+        moments = [datetime(year, month, 15, tzinfo=each) for each in zones for month in (1, 4, 7, 10)]
+        offsets = {f"{moment:%z}" for moment in moments if moment.tzname() == name}
+        if len(offsets) == 1:
+            offset = offsets.pop()
+            return f"{offset[:3]}:{offset[3:5]}"
+    if offsets:
+        raise InputError(
+            f"times must have a zone with one offset from UTC; {name} may be any of {', '.join(sorted(offsets))}: give "
+            "the zone of the log, e.g. `zone=\"America/Chicago\"`"
+        )
+    return None
 
 
 class LocalTimes:

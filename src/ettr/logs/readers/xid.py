@@ -4,31 +4,41 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from ettr.core.errors import InputError
-from ettr.files.clock import StampClock
 from ettr.files.formats import Format
 from ettr.files.ledger import Ledger
+from ettr.files.months import month_of
 from ettr.files.opening import Source
-from ettr.files.times import NoTime
+from ettr.files.times import END_US, FIRST_US, FIRST_YEAR, LAST_YEAR, NOT_A_TIME, SECOND, NoTime
+from ettr.files.zones import abbreviated
 from ettr.logs.bursts import WITHIN_MIN, Bursts
 from ettr.logs.events import Events, NodesWatched, Span
 from ettr.logs.options import Options
-from ettr.logs.readers.xid_codes import NVLINK_5, xid
+from ettr.logs.readers.xid_codes import NVLINK_5, UnknownXids, xid
 
-_FIRST = r"(?:<\d{1,3}>\d{0,2} ?)?(?:[a-z]{2,8} *: *[a-z]{2,6} *: )?"
-_NAMES = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-_DATE = rf"({'|'.join(_NAMES)}) {{1,2}}(\d{{1,2}}) (\d\d):(\d\d):(\d\d)"
-_DMESG = re.compile(rf"{_FIRST}\[(?:[A-Z][a-z]{{2}} )?({_DATE} (\d{{4}}))\]", re.ASCII)
+_FIRST = r"(?:<[0-9]{1,3}>[0-9]{0,2} ?)?(?:[a-z]{2,8} *: *[a-z]{2,6} *: )?"
+_WEEKDAY = r"(?:[^\W\d_]{1,4}\.?,? )?"
+_DATE = r"([^\W\d_]{3,9}\.?|1?[0-9][月월]) {1,2}([0-9]{1,2}) ([0-9]{2}):([0-9]{2})"
+"""Month by name in any language, day, hour and minute."""
+_DMESG = re.compile(rf"{_FIRST}\[{_WEEKDAY}{_DATE}:([0-9]{{2}}) ([0-9]{{4}})(?: *<[ 0-9.]+>)?\]")
+_HUMAN = re.compile(rf"{_FIRST}\[{_DATE}\] ")
+_SINCE_LAST = re.compile(rf"{_FIRST}\[ *\+([0-9]{{1,9}}\.[0-9]{{1,9}})\]")
+"""Seconds since the previous line, as ``dmesg --human`` writes them."""
 _ISO = re.compile(
-    rf"{_FIRST}(\d{{4}}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{{1,9}})?(?: ?(?:Z|[+-]\d\d:?\d\d)(?!\S))?)", re.ASCII
+    rf"{_FIRST}{_WEEKDAY}([0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}[T ][0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}}(?:[.,][0-9]{{1,9}})?"
+    r"(?: ?(?:Z|[+-][0-9]{2}:?[0-9]{2})(?!\S))?)(?: ([A-Z]{3,5})(?= (?!kernel)))?"
 )
-_SYSLOG = re.compile(rf"{_FIRST}({_DATE})(?:\.\d{{1,9}})? ", re.ASCII)
+_UNIX = re.compile(rf"{_FIRST}([0-9]{{9,10}}\.[0-9]{{1,9}}) ")
+_SYSLOG = re.compile(rf"{_FIRST}{_DATE}:([0-9]{{2}})(?:\.[0-9]{{1,9}})? ")
 _PREFIX = re.compile(r"(?!kernel:)([^\s:]{1,1024}):(?:\d{1,9}:)?( ?)")
 """Prefix of a line by pdsh, clush or grep over several files: a host and a blank, or a path."""
 _HOST_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,252}", re.ASCII)
 _JOURNAL = re.compile(r"-- (?:Journal begins|Logs begin|Boot|Reboot|No entries)\b")
-_UPTIME = re.compile(rf"{_FIRST}\[ *\d{{1,12}}\.\d{{1,9}}\]", re.ASCII)
+_UPTIME = re.compile(rf"{_FIRST}\[ *[0-9]{{0,12}}\.?[0-9]{{0,9}}(?: *< *[0-9]{{1,9}}\.[0-9]{{1,9}} *>)?\]")
+_HOST_FIELD = re.compile(r"\s+_HOSTNAME=(\S{1,255})\s*")
+"""Host of a record of ``journalctl --output=verbose``."""
 _HOST = re.compile(r" *(\S+) kernel(?:\[\d+\]:|:| -)")
 
 _ADDRESS = r"(?:PCI:)?([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}(?::[0-9A-Fa-f]{2})?)(?:\.[0-7])?"
@@ -37,6 +47,10 @@ _SXID = re.compile(rf"SXid \({_ADDRESS}[^)]{{0,200}}\): (\d{{1,6}}), (Fatal|Non-
 _LOST = re.compile(rf"GPU (?:at )?{_ADDRESS}")
 _NOT_FATAL = re.compile(r"\bnon-?fatal\b", re.IGNORECASE)
 _OFF_THE_BUS = 79
+_DRIVER = "NVRM: "
+_LONGEST_MESSAGE = 5_000
+_FEW_WITHOUT_MONTH = 0.005
+"""Share of lines with a month in an unknown language up to which they are errors in their lines."""
 _WITHIN_US = WITHIN_MIN * 60_000_000
 
 _NO_STAMP = "no time stamp"
@@ -44,15 +58,52 @@ _NO_DATE = "only an uptime, no date"
 _NO_ERROR = "no GPU error in the line"
 
 
-def _stamp(line: str, start: int, clock: StampClock) -> tuple[int, int] | None:
-    """Time of a line [us] and the end of its time stamp; None without one."""
-    for pattern in (_ISO, _DMESG):
-        if match := pattern.match(line, start):
-            return clock.us(match[1]), match.end()
-    if match := _SYSLOG.match(line, start):
-        month = _NAMES.index(match[2]) + 1
-        return clock.us_without_year(month, *map(int, match.group(3, 4, 5, 6))), match.end()
-    return None
+class _NoMonth(NoTime):
+    """A word in place of a month that is no month in any known language."""
+
+
+class _Stamps:
+    """Reads the time stamps of a kernel log."""
+
+    def __init__(self, options: Options, ledger: Ledger) -> None:
+        self.clock, self._zone = options.clock(ledger), options.zone
+        self._last_us: int | None = None
+
+    def read(self, line: str, start: int) -> tuple[int, int] | None:
+        """Return the time of a line [us] and the end of its time stamp; None without one."""
+        if match := _ISO.match(line, start):
+            zone = match[2] and abbreviated(match[2], int(match[1][:4]), self._zone)
+            at_us = self.clock.us(f"{match[1]}{zone or ''}")
+            end = match.end() if zone else match.end(1)
+        elif match := _DMESG.match(line, start):
+            at_us, end = self._us(match, int(match[6])), match.end()
+        elif match := _SYSLOG.match(line, start) or _HUMAN.match(line, start):
+            at_us, end = self._us(match, None), match.end()
+        elif match := _UNIX.match(line, start):
+            at_us, end = round(float(match[1]) * SECOND), match.end()
+            if not FIRST_US <= at_us < END_US:
+                raise NoTime(f"year outside {FIRST_YEAR}-{LAST_YEAR}")
+        elif (match := _SINCE_LAST.match(line, start)) and self._last_us is not None:
+            at_us, end = self._last_us + round(float(match[1]) * SECOND), match.end()
+        else:
+            return None
+        self._last_us = at_us
+        return at_us, end
+
+    def _us(self, match: re.Match[str], year: int | None) -> int:
+        """Time of a date with the month by name. [us]"""
+        month = month_of(match[1])
+        if month is None:
+            raise _NoMonth(f"the month {match[1]!r} is in a language that is not read")
+        day, hour, minute = map(int, match.group(2, 3, 4))
+        second = int(match[5]) if match.re is not _HUMAN else 0
+        if year is None:
+            return self.clock.us_without_year(month, day, hour, minute, second)
+        try:
+            moment = datetime(year, month, day, hour, minute, min(second, 59))
+        except ValueError as error:
+            raise NoTime(NOT_A_TIME) from error
+        return self.clock.us_of(moment)
 
 
 @dataclass(frozen=True)
@@ -81,7 +132,7 @@ class XidMessages:
 
     def __init__(self, options: Options, events: Events, ledger: Ledger) -> None:
         events.distinct = True
-        self.events, self.ledger = events, ledger
+        self.events, self.ledger, self.unknown = events, ledger, UnknownXids()
         self._n_nodes = options.n_nodes
         self.bursts, self.nodes = Bursts("number", "GPU"), Bursts("number", "node")
         self.hosts: set[str] = set()
@@ -98,7 +149,7 @@ class XidMessages:
         """Add one message."""
         if "Xid" not in text and "fallen off" not in text:
             return self.ledger.dropped(_NO_ERROR, place=place)
-        message = _message(text)
+        message = _message(text, self.unknown)
         if message is None:
             return self.ledger.not_parsed("Xid in an unknown form", place=place)
         return self._add(message, host, at_us, place)
@@ -106,6 +157,7 @@ class XidMessages:
     def exposure(self) -> NodesWatched:
         """Return the nodes and the window of the log, with notes."""
         n_hosts = len(self.hosts)
+        self.unknown.doubt(self.ledger)
         self.ledger.note(
             f"Xid messages of one GPU, or of several GPUs of one node, within {WITHIN_MIN} min count as one failure, "
             "whose cause is the first Xid. Xids that are usually caused by the application, or that stop no job, are "
@@ -134,33 +186,67 @@ class XidMessages:
 
 
 class _Lines:
-    """Reads lines of a kernel log that start with a time stamp."""
+    """Reads lines of a kernel log that start with a time stamp, and the lines that continue them."""
 
     def __init__(self, options: Options, messages: XidMessages, ledger: Ledger) -> None:
         self.messages, self.ledger = messages, ledger
-        self.clock = options.clock(ledger)
+        self.stamps = _Stamps(options, ledger)
         self.n_undated = 0
+        self.n_no_month, self.first_no_month = 0, ""
+        self._waiting: tuple[str, str | None, int, str] | None = None
 
     def line(self, line: str, place: str) -> None:
         """Add one line."""
         try:
-            start, stamp = 0, _stamp(line, 0, self.clock)
+            start, stamp = 0, self.stamps.read(line, 0)
             prefix = _PREFIX.match(line) if stamp is None else None
             if prefix is not None:
-                start, stamp = prefix.end(), _stamp(line, prefix.end(), self.clock)
+                start, stamp = prefix.end(), self.stamps.read(line, prefix.end())
         except NoTime as error:
+            if isinstance(error, _NoMonth):
+                self.n_no_month += 1
+                self.first_no_month = self.first_no_month or f"{str(error)} ({place})"
+            self.end()
             return self.ledger.not_parsed(str(error), place=place)
         if stamp is None:
-            if _JOURNAL.match(line):
-                return self.ledger.dropped("line of journalctl, not a record", place=place)
-            undated = bool(_UPTIME.match(line) or _UPTIME.match(line, start))
-            self.n_undated += undated
-            return self.ledger.not_parsed(_NO_DATE if undated else _NO_STAMP, place=place)
+            return self._without_stamp(line, start, place)
+        self.end()
         at_us, end = stamp
         match = _HOST.match(line, end)
-        host = match[1] if match else _prefix_host(prefix)
-        self.messages.watched(at_us, host)
-        return self.messages.take(line, host, at_us, place)
+        self._waiting = line, match[1] if match else _prefix_host(prefix), at_us, place
+        return None
+
+    def end(self) -> None:
+        """Add the message that waited for lines to continue it."""
+        if self._waiting is not None:
+            line, host, at_us, place = self._waiting
+            self._waiting = None
+            self.messages.watched(at_us, host)
+            self.messages.take(line, host, at_us, place)
+
+    def refuse_language(self, name: str) -> None:
+        """Refuse a log with months in a language that is not read, as their lines would be missing."""
+        if self.n_no_month > _FEW_WITHOUT_MONTH * (self.ledger.total() + self.n_no_month):
+            raise InputError(
+                f"months must be in English or another common language; {self.n_no_month:,} lines of {name} have "
+                f"another: {self.first_no_month}. Write the log with `LC_ALL=C journalctl --dmesg` or with "
+                "`journalctl --dmesg --output=short-iso`"
+            )
+
+    def _without_stamp(self, line: str, start: int, place: str) -> None:
+        """Add a line without a time stamp to the message before it, if it continues that."""
+        if _JOURNAL.match(line):
+            return self.ledger.dropped("line of journalctl, not a record", place=place)
+        undated = bool(_UPTIME.match(line) or _UPTIME.match(line, start))
+        if not undated and self._waiting is not None and (line[0].isspace() or line.startswith(_DRIVER)):
+            text, host, at_us, first = self._waiting
+            name = _HOST_FIELD.fullmatch(line)
+            host = name[1] if name else host
+            self._waiting = f"{text} {line.strip().removeprefix(_DRIVER)}"[:_LONGEST_MESSAGE], host, at_us, first
+            return self.ledger.merged("continues the message of the line before", place=place)
+        self.end()
+        self.n_undated += undated
+        return self.ledger.not_parsed(_NO_DATE if undated else _NO_STAMP, place=place)
 
 
 def _prefix_host(prefix: re.Match[str] | None) -> str | None:
@@ -168,11 +254,12 @@ def _prefix_host(prefix: re.Match[str] | None) -> str | None:
     return prefix[1] if prefix is not None and prefix[2] and _HOST_NAME.fullmatch(prefix[1]) else None
 
 
-def _message(line: str) -> _Message | None:
+def _message(line: str, unknown: UnknownXids) -> _Message | None:
     """The message in a line; None for an Xid in an unknown form."""
     match = _XID.search(line)
     if match:
         meaning = xid(int(match[2]))
+        unknown.count(meaning)
         why_not = meaning.why_not
         if meaning.code in NVLINK_5 and _NOT_FATAL.search(line, match.end()):
             why_not = f"Xid {meaning.code}: {meaning.meaning}, not fatal"
@@ -209,6 +296,8 @@ def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> N
     reading = _Lines(options, messages, ledger)
     for place, line in source.records(ledger):
         reading.line(line, place)
+    reading.end()
+    reading.refuse_language(source.name)
     if reading.n_undated and messages.span.window is None:
         raise InputError(
             f"a kernel log must have dates; the {reading.n_undated:,} lines of {source.name} with a time have only the "

@@ -1,33 +1,40 @@
-"""Meaning of the NVIDIA driver's Xid numbers, and which of them count as failures."""
+"""Meaning of the NVIDIA driver's Xid codes, and which of them count as failures."""
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from enum import Enum
+from functools import cache
+
+from ettr import evidence
+from ettr.core.sentences import listed
+from ettr.files.ledger import Ledger
 
 
 class XidKind(Enum):
-    """Kind of cause of an Xid."""
+    """Kind of an Xid; only ``HARDWARE`` counts as a failure."""
 
     HARDWARE = "hardware"
     APPLICATION = "application"
     INFORMATION = "information"
+    UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True)
 class Xid:
-    """One Xid number.
+    """One Xid code.
 
     Attributes
     ----------
     code : int
-        Xid number.
+        Number in the driver's message.
     component : str
         Affected component.
     meaning : str
-        Meaning in a few words.
+        Meaning in a few words; empty if it is not known.
     kind : XidKind
-        Only ``HARDWARE`` counts as a failure.
+        Kind of cause.
     """
 
     code: int
@@ -37,7 +44,7 @@ class Xid:
 
     @property
     def cause(self) -> str:
-        """Number and meaning, as in a log's ``cause``."""
+        """Code and meaning, as in a log's ``cause``."""
         return f"Xid {self.code}: {self.meaning}" if self.meaning else f"Xid {self.code}"
 
     @property
@@ -47,84 +54,35 @@ class Xid:
             XidKind.HARDWARE: "",
             XidKind.APPLICATION: f"Xid {self.code}: usually the application",
             XidKind.INFORMATION: f"Xid {self.code}: {self.meaning}, stops no job",
+            XidKind.UNKNOWN: f"{self.cause} (not known to stop a job)",
         }[self.kind]
 
 
-_TABLE = {
-    XidKind.HARDWARE: {
-        "GPU": {
-            8: "GPU stopped processing",
-            46: "GPU stopped processing",
-            56: "display engine error",
-            61: "micro-controller breakpoint",
-            62: "micro-controller halt",
-            79: "GPU fell off the bus",
-            109: "context switch timed out",
-            110: "security fault",
-            119: "GSP did not answer in time",
-            120: "GSP error",
-            143: "GPU initialization failed",
-        },
-        "GPU memory": {
-            48: "uncorrectable ECC error",
-            57: "memory interface error",
-            64: "row remapping failed",
-            94: "contained memory error",
-            95: "uncontained memory error",
-            140: "unrecovered ECC error",
-        },
-        "PCIe": {32: "corrupted push buffer stream"},
-        "NVLink": {
-            74: "NVLink error",
-            144: "NVLink SAW error",
-            145: "NVLink RLW error",
-            146: "NVLink TLW error",
-            147: "NVLink TREX error",
-            148: "NVLink NVLPW error",
-            149: "NVLink NETIR error",
-            150: "NVLink MSE error",
-        },
-    },
-    XidKind.APPLICATION: {
-        "GPU": {
-            13: "graphics engine exception",
-            31: "memory page fault",
-            43: "channel stopped after a software fault",
-            45: "clean-up after a program ended",
-            68: "video decoder exception",
-            69: "graphics engine class error",
-            73: "video encoder error",
-        },
-    },
-    XidKind.INFORMATION: {
-        "GPU": {38: "firmware watchdog", 154: "recovery action changed"},
-        "GPU memory": {63: "row remapped or page retired", 92: "many corrected ECC errors"},
-        "NVLink": {121: "corrected C2C errors"},
-    },
-}
-_CODES = {
-    code: Xid(code, component, meaning, kind)
-    for kind, components in _TABLE.items()
-    for component, codes in components.items()
-    for code, meaning in codes.items()
-}
 NVLINK_5 = range(144, 151)
 """Codes whose text says whether the error was fatal."""
 
 
+@cache
+def _codes() -> dict[int, Xid]:
+    """All codes of ``data/xid_codes.csv``."""
+    rows = evidence.table("xid_codes").itertuples()
+    return {int(row.code): Xid(int(row.code), row.component, row.meaning, XidKind(row.kind)) for row in rows}
+
+
 def xid(code: int) -> Xid:
-    """Meaning of an Xid number; one that is not in the table is taken as a failure of the GPU.
+    """Return the meaning of an Xid code; its kind is unknown if the catalogue does not list it.
 
     Parameters
     ----------
     code : int
-        The number in the driver's message.
+        Number in the driver's message.
 
     Notes
     -----
-    Follows NVIDIA's public Xid catalogue (https://docs.nvidia.com/deploy/xid-errors/). A number is a failure where the
-    catalogue asks for a reset or restart that the program did not bring about; it is the application's where the
-    catalogue calls programs its usual origin; it is information where nothing has to be done for the job to go on.
+    The codes are in ``data/xid_codes.csv``, by NVIDIA's Xid catalogue (https://docs.nvidia.com/deploy/xid-errors/). A
+    code is a failure of the hardware if the catalogue asks for a reset, a restart of the node or a repair, or for a
+    restart of the application without naming it as the cause; it is the application's if it is named as the cause; it
+    is information if nothing has to be done at once.
 
     Examples
     --------
@@ -133,4 +91,25 @@ def xid(code: int) -> Xid:
     >>> xid(31).why_not
     'Xid 31: usually the application'
     """
-    return _CODES.get(code) or Xid(code, "GPU", "", XidKind.HARDWARE)
+    return _codes().get(code) or Xid(code, "GPU", "", XidKind.UNKNOWN)
+
+
+class UnknownXids:
+    """Counts messages with codes of unknown kind, to name them in a caution."""
+
+    def __init__(self) -> None:
+        self._n: Counter[int] = Counter()
+
+    def count(self, meaning: Xid) -> None:
+        """Count a message if its code is of unknown kind."""
+        if meaning.kind is XidKind.UNKNOWN:
+            self._n[meaning.code] += 1
+
+    def doubt(self, ledger: Ledger) -> None:
+        """Add the caution, if there are such codes."""
+        if self._n:
+            codes = listed([f"{code} ({n:,} message{'' if n == 1 else 's'})" for code, n in sorted(self._n.items())])
+            ledger.doubt(
+                f"Xid {codes} not counted, because NVIDIA's catalogue does not say whether it stops a job: look it up; "
+                "if it does, the rate is too low"
+            )
