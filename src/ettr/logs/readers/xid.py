@@ -73,7 +73,7 @@ class _Stamps:
         """Return the time of a line [us] and the end of its time stamp; None without one."""
         if match := _ISO.match(line, start):
             zone = match[2] and abbreviated(match[2], int(match[1][:4]), self._zone)
-            at_us = self.clock.us(f"{match[1]}{zone or ''}")
+            at_us = self._us_of_iso(f"{match[1]}{zone}" if zone else match[1])
             end = match.end() if zone else match.end(1)
         elif match := _DMESG.match(line, start):
             at_us, end = self._us(match, int(match[6])), match.end()
@@ -89,6 +89,15 @@ class _Stamps:
             return None
         self._last_us = at_us
         return at_us, end
+
+    def _us_of_iso(self, text: str) -> int:
+        """Time of an ISO date. [us]"""
+        try:
+            return self.clock.us_of(datetime.fromisoformat(text))  # much faster than the clock's own reading
+        except NoTime:
+            raise
+        except ValueError:
+            return self.clock.us(text)
 
     def _us(self, match: re.Match[str], year: int | None) -> int:
         """Time of a date with the month by name. [us]"""
