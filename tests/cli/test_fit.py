@@ -274,7 +274,7 @@ def test_what_a_training_log_has_no_use_for_is_refused(refused, train):
     assert "--nodes is for failure logs, and train.log looks like a training log" in refused(
         "fit", train, "--nodes", "9"
     )
-    for option in (("--planned", "x"), ("--failure-severity", "error"), ("--down", "x"), ("--year", "2024")):
+    for option in (("--planned", "x"), ("--failure-severity", "error"), ("--down", "x")):
         assert f"{option[0]} is for failure logs" in refused("fit", train, *option)
     assert "step_s must be > 0" in refused("fit", train, "--step-s", "0")
     Path("faults.csv").write_text("time,node\n2025-06-01 10:00,n1\n2025-06-02 10:00,n2\n")

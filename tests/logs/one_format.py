@@ -51,7 +51,8 @@ def outcome(form: Format, text: str | bytes, **options) -> Outcome:
         events = Events()
         exposure = form.read(Source(path), Options(**options), events, ledger)
         ledger.close()
-    return Outcome(in_utc(events.frame()), ledger.to_frame(), exposure, "\n".join(ledger.notes), "\n".join(ledger.doubts))
+    notes, doubts = "\n".join(ledger.notes), "\n".join(ledger.doubts)
+    return Outcome(in_utc(events.frame()), ledger.to_frame(), exposure, notes, doubts)
 
 
 def every_line_counts(form: Format, text: str, **options) -> None:

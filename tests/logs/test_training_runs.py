@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from ettr import logs, plan
-from ettr.core.errors import InputError
+from ettr.core.errors import InputError, UnknownName
 from ettr.logs.training import runs as training_runs
 from ettr.scenario import Scenario
 from logs import training_texts as texts
@@ -21,6 +21,10 @@ WRITERS = {
     "nemo": texts.nemo,
     "goodput": texts.goodput,
     "steps": texts.table,
+    "steps, as TensorBoard exports them": texts.tensorboard,
+    "steps, as W&B exports them": texts.wandb,
+    "maxtext": texts.maxtext,
+    "nanotron": texts.nanotron,
 }
 
 
@@ -46,21 +50,91 @@ def test_what_the_run_did_is_found(read, writer, seed):
     assert sum(run.hours.values()) == pytest.approx(run.wall_h)
     unseen_h = truth.n_stops * texts.LOG * texts.STEP_S / 3600  # steps that were done, and not logged before the stop
     # a table says nothing of restarts that lost no step that was logged, or reached none
-    silent = 2 * (writer == "steps")
+    silent = 2 * writer.startswith("steps")
     assert truth.n_stops - silent <= run.n_failures <= truth.n_stops
     assert run.hours["stops_h"] == pytest.approx(truth.down_h, abs=unseen_h + 0.4 * silent)
+    # without the time of a step, the first line after a restart is the step from which the run resumed
+    unseen_h *= 1 + (writer.startswith("steps,"))
     assert truth.rework_h - unseen_h - 0.01 <= run.hours["rework_h"] <= truth.rework_h + 0.01
     assert run.n_steps == pytest.approx(truth.n_steps, abs=2 * texts.LOG)
 
 
 def test_sizes_saves_and_what_is_timed_are_read(read):
     events, _ = texts.run(1)
-    for writer in (texts.megatron, texts.torchtitan):
+    for writer in (texts.megatron, texts.torchtitan, texts.maxtext, texts.nanotron, texts.nemo):
         run = read(writer(events))
-        assert run.n_gpus == 512
         assert run.save_every_h == pytest.approx(texts.SAVE * texts.STEP_S / 3600, rel=0.02)
-        assert run.named_s["saves"] == pytest.approx(texts.SAVE_S)
+        assert run.saves_from == "save lines"
+        assert run.n_gpus == (None if writer in (texts.nemo, texts.nanotron) else 512)
+        if writer in (texts.megatron, texts.torchtitan):
+            assert run.named_s["saves"] == pytest.approx(texts.SAVE_S)
     assert read(texts.goodput(events)).named_s == {"initialising": pytest.approx(90.0)}
+
+
+@pytest.mark.parametrize("seed", range(1, 7))
+def test_the_interval_of_saves_follows_from_restarts_without_save_lines(read, seed):
+    """The steps from which a run resumes are multiples of the interval, which is no shorter than what was lost."""
+    events, truth = texts.run(seed, days=8)
+    run = read(texts.tensorboard(events))
+    n_steps = run.save_every_h * 3600 / run.step_s
+    assert run.saves_from == "restarts" and texts.SAVE % n_steps == pytest.approx(0, abs=1e-6)
+    assert n_steps >= texts.SAVE / 2 and truth.n_stops > 8
+    no_stop = read(["time,step", *(f"2025-06-01 10:0{m}:00,{m}" for m in range(9))])
+    assert no_stop.save_every_h is None and not no_stop.saves_from
+
+
+def _kept_by_day(events):
+    """Steps of each day that no later restart lost, one by one."""
+    kept, from_step = {}, 0
+    for at_s, kind, step in events:
+        if kind == "go":
+            kept = {done: day for done, day in kept.items() if done <= step}
+            from_step = step
+        elif kind == "step":
+            kept |= dict.fromkeys(range(from_step + 1, step + 1), int(at_s // 86_400))
+            from_step = step
+    return np.bincount(list(kept.values())) * texts.STEP_S / 3600
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_goodput_by_day_counts_the_steps_that_stay(read, seed):
+    events, _ = texts.run(seed)
+    run = read(texts.table(events))
+    for by in ("hour", "day", "week"):
+        table = run.goodput(by)
+        assert table["productive_h"].sum() == pytest.approx(run.hours["productive_h"])
+        assert table["wall_h"].sum() == pytest.approx(run.wall_h) and table["n_stops"].sum() == len(run.stops)
+        assert table["ettr"].between(0, 1).all() and (table["end"] > table["start"]).all()
+    days = run.goodput("day")
+    expected_h = _kept_by_day(events)
+    assert days["productive_h"].to_numpy() == pytest.approx(expected_h, abs=0.1)
+    assert (days["start"].iloc[1:].dt.hour == 0).all() and len(days) == len(expected_h)
+    whole = run.rolling_goodput(1e4)
+    assert len(whole) == 1 and whole["ettr"].iloc[0] == pytest.approx(run.ettr)
+    hours = run.rolling_goodput(6.0)
+    assert hours["ettr"].between(0, 1).all() and hours["ettr"].iloc[-1] == pytest.approx(
+        run.goodput("hour").tail(6)["productive_h"].sum() / 6, abs=0.2
+    )
+
+
+def test_lost_steps_are_no_goodput_of_the_day_that_computed_them(read):
+    """A day of 800 steps, of which a restart a day later loses 300."""
+    at = [
+        *(f"2025-06-01 {h:02d}:00:00,{h * 100}" for h in range(9)),
+        "2025-06-02 01:00:00,600",
+        "2025-06-02 02:00:00,700",
+    ]
+    days = read(["time,step,step_s", *(f"{row},36" for row in at)]).goodput("day")
+    assert days["productive_h"].round(6).tolist() == [5.0, 2.0]
+    assert days["n_stops"].tolist() == [1, 0] and days["wall_h"].tolist() == [24.0, 2.0]
+
+
+def test_an_unknown_period_is_refused_with_the_valid_ones(read):
+    run = read(texts.table(texts.run(1)[0]))
+    with pytest.raises(UnknownName, match="day, hour, week"):
+        run.goodput("fortnight")
+    with pytest.raises(InputError, match="window_h"):
+        run.rolling_goodput(0)
 
 
 def test_an_end_of_its_own_is_no_failure(read):
@@ -213,6 +287,57 @@ def test_failure_logs_are_no_training_logs(write):
         assert not training_runs.knows(write(text))
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            "Epoch 0 | step 10 | loss 2.30 | lr 1e-4\nEpoch 0 | step 20 | loss 2.20 | lr 1e-4\n",
+            "line 1.*ettr formats steps",
+        ),
+        ('start\n{"iter": 1, "loss": 2.3, "x": "y"}\n{"iter": 2, "loss": 2.2, "x": "y"}\n', "ettr formats steps"),
+        ("epoch,step,train_loss\n0,1,2.3\n0,2,2.2\n", "no column of their times.*'epoch', 'step'"),
+        ("Step,run-1 - loss\n1,2.3\n2,2.2\n", "no column of their times"),
+        ('[{"step": 10, "loss": 2.3}, {"step": 20, "loss": 2.2}]', "no column of their times"),
+        ("\n".join(texts.nanotron(texts.run(1)[0])), "is a training log .nanotron.*read_training"),
+    ],
+)
+def test_training_logs_are_no_failure_logs(write, text, words):
+    """Nobody who has a training log is asked for the start of failures."""
+    with pytest.raises(InputError, match=f"(?s){words}"):
+        logs.read(write(text), n_nodes=8)
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        ({"time": "logged"}, "a column of steps"),
+        ({"time": "logged", "step": "n", "node": "x"}, "column of steps.*step, step_s, time"),
+        ({"time": "logged", "step": "nn"}, "no column 'nn' for step"),
+    ],
+)
+def test_columns_of_steps_are_named_or_refused(read, columns, words):
+    rows = ["logged,n,x", *(f"2025-06-01 10:0{m}:00,{20 * m},1" for m in range(9))]
+    assert read(rows, columns={"time": "logged", "step": "n"}).step_s == 3
+    apart = ["d,t,n", *(f"2025-06-01,10:0{m}:00,{20 * m}" for m in range(9))]
+    assert read(apart, columns={"time": "d+t", "step": "n"}).step_s == 3
+    with pytest.raises(InputError, match=words):
+        read(rows, columns=columns)
+
+
+def test_a_row_that_cannot_be_read_shows_its_value_and_line(read):
+    rows = [*(f"2025-06-01 10:0{m}:00,{20 * m}" for m in range(9)), "2025-06-01 25:00,180", "2025-06-01 10:10:00,many"]
+    records = read(["time,step", *rows]).records
+    assert {"line 11: '2025-06-01 25:00'", "line 12: 'many'"} == set(records["example"])
+
+
+def test_times_without_a_year_are_in_the_last_year_or_the_one_given(read):
+    lines = list(texts.maxtext(texts.run(1)[0]))
+    assert read(lines, year=2023).start.year == 2023
+    assert read(lines).start <= pd.Timestamp.now(tz="UTC") and "no year" in " ".join(read(lines).notes)
+    turn = [line.replace("I0601", "I1231").replace("I0602", "I0101") for line in lines if line[3:5] in "01 02"]
+    assert read(turn, year=2024).wall_h < 48.1
+
+
 @pytest.mark.parametrize("format", training_runs.FORMATS)
 def test_the_sample_of_a_format_is_of_that_format(write, format):
     assert training_runs.FORMATS.open(write(training_runs.FORMATS[format].sample), None, None)[1].name == format
@@ -234,7 +359,7 @@ def test_the_model_agrees_with_a_run_that_does_what_it_assumes(read):
 
 def test_what_the_log_does_not_hold_is_assumed_and_said(read):
     answer = plan.from_training(read(texts.table(texts.run(1)[0])))
-    assert answer.assumed == ("cluster.n_gpus", "checkpoint.interval_min", "checkpoint.stall_s")
+    assert answer.assumed == ("cluster.n_gpus", "checkpoint.stall_s")
     assert answer.scenario.cluster.n_gpus == 8, "one node, which the rate of the job does not depend on"
     stall_s = Scenario.of({"cluster": {"n_gpus": 8}, "failures": {"job_mttf_h": 9}}).checkpoint.stall_s
     assert answer.scenario.checkpoint.stall_s == stall_s, "as `ettr plan` assumes"

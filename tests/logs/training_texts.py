@@ -129,3 +129,40 @@ def table(events: list[Event]) -> Iterator[str]:
     for at_s, kind, step in events:
         if kind == "step":
             yield f"{stamp(at_s)},{step},{STEP_S}"
+
+
+def maxtext(events: list[Event]) -> Iterator[str]:
+    for at_s, kind, step in events:
+        begin = f"I{BEGIN + timedelta(seconds=at_s):%m%d %H:%M:%S.%f} 138304841739136 max_logging.py:28] "
+        if kind == "start":
+            yield f"{begin}Num_devices: 512, shape (1, 512, 1)"
+        elif kind == "go" and step:
+            yield f"{begin}restoring from this run's directory step {step}"
+        elif kind == "step":
+            yield f"{begin}completed step: {step}, seconds: {STEP_S - 0.1:.3f}, TFLOP/s/device: 346.9, loss: 2.1"
+        elif kind == "saved":
+            yield f"{begin}Saved a checkpoint at step {step}."
+
+
+def nanotron(events: list[Event]) -> Iterator[str]:
+    for at_s, kind, step in events:
+        begin = f"{BEGIN + timedelta(seconds=at_s):%m/%d/%Y %H:%M:%S} [INFO|DP=0|PP=0|TP=0]: "
+        if kind == "go":
+            yield f"{begin}[Start training] datetime: {stamp(at_s)} | mbs: 4 | start_iteration_step: {step} | more: 1"
+        elif kind == "step":
+            yield f"{begin}iteration: {step} / 99999 | elapsed_time_per_iteration_ms: {STEP_S:.3g}K | lm_loss: 2.1"
+        elif kind == "saved":
+            yield f"{begin}Saving checkpoint at /ckpt/{step}"
+
+
+def tensorboard(events: list[Event]) -> Iterator[str]:
+    yield "Wall time,Step,Value"
+    yield from (f"{BEGIN.timestamp() + at_s:.6f},{step},2.1" for at_s, kind, step in events if kind == "step")
+
+
+def wandb(events: list[Event]) -> Iterator[str]:
+    """The history of a run as lines of JSON, with another metric of each step right after it."""
+    for at_s, kind, step in events:
+        if kind == "step":
+            yield json.dumps({"_step": step, "_timestamp": BEGIN.timestamp() + at_s, "_runtime": at_s, "loss": 2.1})
+            yield json.dumps({"_step": step, "_timestamp": BEGIN.timestamp() + at_s + 0.2, "eval/loss": 2.2})

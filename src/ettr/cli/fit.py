@@ -17,6 +17,7 @@ from ettr.cli.options import JsonOption, QuietOption
 from ettr.core.errors import InputError
 from ettr.core.report import Note
 from ettr.logs.lifetimes import read_lifetimes
+from ettr.logs.training import goodput
 from ettr.logs.training import runs as training_runs
 from ettr.plan import from_fit, from_training
 from ettr.scenario import Scenario
@@ -25,6 +26,7 @@ _watched = partial(typer.Option, rich_help_panel="Nodes and time")
 _reading = partial(typer.Option, rich_help_panel="Reading the file")
 _counting = partial(typer.Option, rich_help_panel="Failures to count")
 _planning = partial(typer.Option, rich_help_panel="The plan")
+_training = partial(typer.Option, rich_help_panel="Training logs")
 
 
 def fit(
@@ -82,7 +84,7 @@ def fit(
             "--map",
             metavar="OURS=THEIRS ...",
             help="Columns of the log: start, end, duration, node (also node=rack+slot), component, cause, planned, "
-            "state, or any other name to split by.",
+            "state, or any other name to split by; of a table of training steps: time, step, step_s.",
         ),
     ] = None,
     where: Annotated[
@@ -135,7 +137,24 @@ def fit(
     ] = False,
     step_s: Annotated[
         float | None,
-        _reading("--step-s", metavar="S", help="Duration of a training step, if the training log does not have it."),
+        _training("--step-s", metavar="S", help="Duration of a training step, if the log does not have it."),
+    ] = None,
+    by: Annotated[
+        str | None,
+        _training(
+            "--by",
+            metavar="PERIOD",
+            help="Also show the ETTR of each hour, day or week.",
+            autocompletion=lambda: [*goodput.PERIODS],
+        ),
+    ] = None,
+    fail_below: Annotated[
+        float | None,
+        _training(
+            "--fail-below",
+            metavar="ETTR",
+            help="Exit with status 3 if the ETTR of the run is lower.",
+        ),
     ] = None,
     encoding: Annotated[
         str | None, _reading("--encoding", metavar="NAME", help="Text encoding of the log.  [default: UTF-8]")
@@ -154,13 +173,15 @@ def fit(
 
     With --json, the schema is ettr/fit, ettr/fit-training for a training log, or ettr/fit-lifetimes.
 
-    Exit status: 0 answer; 1 a file cannot be written; 2 input refused.
+    Exit status: 0 answer; 1 a file cannot be written; 2 input refused; 3 the ETTR of the run is below --fail-below.
 
     Example: ettr fit faults.csv --nodes 400 --map start=opened_at node=host --scenario-out mine.yml
 
     Example: ettr fit kern.log --nodes 64 --window 2026-01-01/2026-06-30
 
-    Example: ettr fit train.log --like mine.yml
+    Example: ettr fit train.log --like mine.yml --by day
+
+    Example: ettr fit wandb.csv --map time=_timestamp step=_step
     """
     # a long log takes minutes to read, so options are checked first
     column, sizes = options.cohorts(split)
@@ -185,20 +206,35 @@ def fit(
     if like is not None:
         Scenario.load(like)
     patterns = options.where(where or [])
-    if format_ in training_runs.FORMATS or (format_ is None and not map_ and training_runs.knows(log, encoding)):
+    columns = options.columns(map_ or [])
+    is_table_of_steps = format_ is None and "step" in columns and "start" not in columns
+    is_known = format_ in training_runs.FORMATS
+    if is_known or is_table_of_steps or (format_ is None and not map_ and training_runs.knows(log, encoding)):
         unused = {"--nodes": nodes, "--inventory": inventory, "--window": window, "--split": split, "--where": where}
-        unused |= {"--map": map_, "--planned": planned, "--down": down, "--up": up, "--year": year}
-        _refuse(unused | {"--failure-severity": failure_severity, "--time-unit": time_unit}, log)
+        unused |= {"--planned": planned, "--down": down, "--up": up, "--failure-severity": failure_severity}
+        _refuse(unused, log)
+        options.check_shares({"--fail-below": fail_below})
         name = options.short_name(scenario_out or log)
         with terminal.progress(quiet or as_json) as report:
-            run = logs.read_training(log, format_, step_s=step_s, zone=zone, encoding=encoding, progress=report.bytes)
-            realised = from_training(run, like, gpus, gpus_per_node, name)
+            run = logs.read_training(
+                log,
+                format_,
+                step_s=step_s,
+                columns=columns,
+                zone=zone,
+                year=year,
+                time_unit=time_unit,
+                encoding=encoding,
+                progress=report.bytes,
+            )
+            realised = from_training(run, like, gpus, gpus_per_node, name, by=by)
         with _kept(realised.scenario, scenario_out, as_json):
             terminal.show("fit-training", realised, as_json, {})
+        options.fail_unmet("the ETTR of the run", run.ettr, {"--fail-below": fail_below})
         return
-    if step_s is not None:
-        raise InputError(f"--step-s is for training logs, and {log} has none of their formats (see `ettr formats`)")
-    columns = options.columns(map_ or [])
+    for option, value in {"--step-s": step_s, "--by": by, "--fail-below": fail_below}.items():
+        if value is not None:
+            raise InputError(f"{option} is for training logs, and {log} has none of their formats (see `ettr formats`)")
     with terminal.progress(quiet or as_json) as report:
         failure_log = logs.read(
             log,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -103,6 +103,26 @@ def cohorts(split: str | None) -> tuple[str | None, dict[str, int]]:
 
 def _is_count(text: str) -> bool:
     return text.isascii() and text.isdecimal() and len(text) < 20
+
+
+UNMET = 3
+"""Exit status if an ETTR is below a goal."""
+
+
+def check_shares(goals: Mapping[str, float | None]) -> None:
+    """Refuse goals, by their options, that are no share of the time."""
+    for option, value in goals.items():
+        if value is not None and not 0 < value < 1:
+            instead = f"{value:g}%" if 1 < value < 100 else "0.9"
+            raise InputError(f"{option} must be between 0 and 1, got {value:g}: write e.g. {instead}")
+
+
+def fail_unmet(subject: str, ettr: float, goals: Mapping[str, float | None]) -> None:
+    """End with status 3 and a message if an ETTR is below a goal."""
+    unmet = [f"{option} {value:g}" for option, value in goals.items() if value is not None and ettr < value]
+    if unmet:
+        terminal.say(f"ettr: {subject}, {ettr:.4g}, is below {' and '.join(unmet)}", err=True)
+        raise typer.Exit(UNMET)
 
 
 def short_name(path: Path) -> str:

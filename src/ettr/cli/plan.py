@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -169,7 +169,9 @@ def plan(
 
     Example: ettr plan llama3-405b --set job.tokens=2e12 --set model.n_parameters=70e9 --power-mw 10
     """
-    _check_target(target, field or [], fail_below)
+    _check_target(target, field or [])
+    goals = {"--target": target, "--fail-below": fail_below}
+    options.check_shares(goals)
     options.check_scenario_name(scenario)
     if save is not None:
         outputs.check_yaml("--save", save, "scenario")
@@ -214,7 +216,7 @@ def plan(
             if details:
                 terminal.render(answer.details())
             terminal.render([*(size.report() if size else []), *_needs_report(needs)])
-    _fail_unmet(float(answer.hours_at_best.ettr), {"--target": target, "--fail-below": fail_below})
+    options.fail_unmet("the ETTR at the best interval", float(answer.hours_at_best.ettr), goals)
 
 
 def _run_of(
@@ -364,31 +366,9 @@ def _exposure_of_count(in_days: float | None, observed_nodes: Any) -> dict[str, 
     }
 
 
-def _no_share(option: str, value: float) -> str:
-    """Return the error for an ETTR that is no share of the time, with the percentage that may be meant."""
-    instead = f"{value:g}%" if 1 < value < 100 else "0.9"
-    return f"{option} must be between 0 and 1, got {value:g}: write e.g. {instead}"
-
-
-def _check_target(target: float | None, fields: list[str], fail_below: float | None) -> None:
+def _check_target(target: float | None, fields: list[str]) -> None:
     if target is None and fields:
         raise InputError(f"--field {fields[0]} needs --target, the ETTR to reach, e.g. --target 0.9")
-    if target is not None and not 0 < target < 1:
-        raise InputError(_no_share("--target", target))
-    if fail_below is not None and not 0 < fail_below < 1:
-        raise InputError(_no_share("--fail-below", fail_below))
-
-
-UNMET = 3
-"""Exit status if the ETTR is below ``--target`` or ``--fail-below``."""
-
-
-def _fail_unmet(ettr: float, goals: Mapping[str, float | None]) -> None:
-    """End with status 3 and a message if the ETTR at the best interval is below a goal."""
-    unmet = [f"{option} {value:g}" for option, value in goals.items() if value is not None and ettr < value]
-    if unmet:
-        terminal.say(f"ettr: the ETTR at the best interval, {ettr:.4g}, is below {' and '.join(unmet)}", err=True)
-        raise typer.Exit(UNMET)
 
 
 def _check_changing(answer: Plan, target: float | None) -> None:

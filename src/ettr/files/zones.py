@@ -105,7 +105,7 @@ def abbreviated(name: str, year: int, zone: tzinfo | None = None) -> str | None:
     if offsets:
         raise InputError(
             f"times must have a zone with one offset from UTC; {name} may be any of {', '.join(sorted(offsets))}: give "
-            "the zone of the log, e.g. `zone=\"America/Chicago\"`"
+            'the zone of the log, e.g. `zone="America/Chicago"`'
         )
     return None
 

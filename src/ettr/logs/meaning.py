@@ -52,6 +52,8 @@ _BOOLEANS = {"1": True, "10": True, "true": True, "yes": True, "0": False, "00":
 _MOST_WORDS = 20
 """Most different texts in a column of states, unless its name is that of a state."""
 _NEARLY_ALL, _HALF = 0.8, 0.5
+_FEWEST_SAMPLES, _EQUAL = 5, 0.1
+"""Rows from which on a table may be one of metrics, and by how much equal intervals differ."""
 
 
 @dataclass(frozen=True)
@@ -152,6 +154,8 @@ def find_meaning(first: Batch, present: Sequence[str], options: Options, ledger:
     if not isinstance(states_column, States):
         filters += [filter_ for filter_ in (states_column, _severity(sample), _up_filter(sample)) if filter_]
         states_column = None
+        if not filters:
+            _refuse_samples(sample)
         if not filters and sample.starts_at_any_time and not {"node", "component", "cause"} & set(columns):
             ledger.doubt(f"{place} has no column of nodes, components or causes: every row counts as a failure")
     return Meaning(columns, tuple(filters), states_column, duration_us)
@@ -197,6 +201,48 @@ class _Sample:
     def starts_at_any_time(self) -> bool:
         """Whether the column of times, by its name, may contain times of any record and not only of starts."""
         return plain_name(self.columns["start"][0]) in _ANY_TIME
+
+
+# --------------------------------------------------------------------------- metrics
+
+
+def _refuse_samples(sample: _Sample) -> None:
+    """Refuse a table of metrics, whose every row would count as a failure.
+
+    Its rows have no cause, and numbers with decimals, or numbers at equal intervals.
+    """
+    if sample.options.columns or {"cause", "component", "end", "duration"} & set(sample.columns):
+        return
+    taken = {column for columns in sample.columns.values() for column in columns}
+    numbers = {column: _numbers(sample.texts(column)) for column in sample.present if column not in taken}
+    numbers = {column: values for column, values in numbers.items() if values.size > _HALF * len(sample.first.numbers)}
+    measured = [column for column, values in numbers.items() if (values % 1 != 0).mean() > _HALF]
+    if len(sample.first.numbers) < _FEWEST_SAMPLES or not (measured or (numbers and _at_equal_intervals(sample))):
+        return
+    first = (measured or list(numbers))[0]
+    raise InputError(
+        f"the rows of {sample.place} look like samples of metrics, not failures: they have numbers in {first!r}, such "
+        f"as {sample.texts(first)[0].strip()[:40]!r}, and no cause. If they are failures, name the columns, e.g. "
+        f'`columns={{"start": "{sample.columns["start"][0]}"}}`; a table of training steps needs a time and a step '
+        "(see `ettr formats steps`), and readings of GPUs go to `ettr telemetry`"
+    )
+
+
+def _numbers(texts: Sequence[str]) -> np.ndarray:
+    """The numbers in a column."""
+    values: np.ndarray = pd.to_numeric(pd.Series(texts, dtype=object), errors="coerce").dropna().to_numpy(dtype=float)
+    return values
+
+
+def _at_equal_intervals(sample: _Sample) -> bool:
+    """Whether most records of a node follow the one before after the same time, to 10%."""
+    us, good = sample.options.clock(Ledger()).us_series(
+        pd.Series(sample.texts(sample.columns["start"][0]), dtype=object)
+    )
+    frame = pd.DataFrame({"node": sample.nodes(), "us": us})[good].sort_values(["node", "us"])
+    steps = frame.groupby("node")["us"].diff().dropna()
+    steps = steps[steps > 0]
+    return len(steps) >= _FEWEST_SAMPLES - 1 and bool(((steps / steps.median() - 1).abs() < _EQUAL).mean() > _HALF)
 
 
 # --------------------------------------------------------------------------- where, jobs, severity

@@ -15,7 +15,7 @@ import pandas as pd
 from ettr.core.errors import InputError
 from ettr.core.results import FailureLog
 from ettr.files.ledger import Ledger
-from ettr.files.opening import STDIN, Progress
+from ettr.files.opening import STDIN, Progress, Source
 from ettr.logs.assemble import observed
 from ettr.logs.events import Events, NodesWatched
 from ettr.logs.formats import FORMATS
@@ -23,6 +23,7 @@ from ettr.logs.inventory import read_inventory
 from ettr.logs.options import MOST_NODES, Options, WindowLike, checked_options
 from ettr.logs.readers import json_events, table
 from ettr.logs.rows import Batch, Rows
+from ettr.logs.training.runs import refuse_training_log
 
 _MAPPED = (table.FORMAT.name, json_events.FORMAT.name)
 _BATCH = 50_000
@@ -131,6 +132,8 @@ def read(
     )
     if inventory is not None and n_nodes is not None:
         raise InputError("`n_nodes` conflicts with `inventory`, which has the number of nodes: give one of them")
+    if format is None and not options.columns:
+        _refuse_training_log(Source(path, encoding=encoding))
     source, chosen = FORMATS.open(path, format, progress, encoding)
     _refuse_unread(options, chosen.name, source.name)
     ledger = Ledger()
@@ -143,6 +146,13 @@ def read(
         ledger.doubt(f"{source.name} {source.cut}; the rest of the log is missing")
     label = source.name if str(path) == STDIN else str(path)
     return observed(events, exposure, options, ledger, name=chosen.name, source=label)
+
+
+def _refuse_training_log(source: Source) -> None:
+    """Refuse a training log, unless it has the format of a failure log with its own marks, as that of torchrun."""
+    head = source.head()
+    if not any(format_.sniff(head) for format_ in FORMATS.values() if format_.name not in _MAPPED):
+        refuse_training_log(source)
 
 
 def _refuse_unread(options: Options, format: str, name: str) -> None:

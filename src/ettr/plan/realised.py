@@ -7,12 +7,13 @@ from typing import Any
 
 from ettr import budget
 from ettr.budget.intervals import best_interval_min
-from ettr.core.errors import OutsideValidity
+from ettr.core.errors import OutsideValidity, UnknownName
 from ettr.core.report import Answer, Headline, Note, Report, Table, plain_values, without_marks
 from ettr.core.results import TimeBudget
 from ettr.core.sentences import capital, count, duration, joined_range, listed, pct, roughly, span
 from ettr.core.units import H_PER_DAY, MIN_PER_H, S_PER_H
 from ettr.failures.log_words import counted
+from ettr.logs.training.goodput import PERIODS
 from ettr.logs.training.runs import PARTS, TrainingRun
 from ettr.plan.single_run import PredictionInterval, prediction_interval
 from ettr.scenario import Scenario
@@ -21,6 +22,10 @@ from ettr.scenario.fields import amount_of
 from ettr.scenario.sections import Recovery
 
 _SHOWN_STOPS, _NAMED = 5, 0.005
+_MOST_PERIODS = 60
+"""Periods shown in a table of the ETTR over time."""
+_LEAST_LOST_H = 1 / S_PER_H
+"""Lost time that is shown. [h]"""
 _SHORT_H = 3.0
 """For shorter runs each part is shown in its own unit, because most would be 0.0 h."""
 _LEFT_OUT = {
@@ -68,6 +73,8 @@ class RealisedPlan(Answer):
         Prediction of the scenario that the user planned with; None without one.
     best_interval_min : float
         Best checkpoint interval with the numbers of the log. [min]
+    by : str or None
+        Period by which the ETTR is also reported: ``"hour"``, ``"day"`` or ``"week"``.
     """
 
     run: TrainingRun
@@ -75,6 +82,7 @@ class RealisedPlan(Answer):
     assumed: tuple[str, ...]
     planned: PredictedRun | None
     best_interval_min: float
+    by: str | None = None
 
     @property
     def scenario(self) -> Scenario:
@@ -97,6 +105,7 @@ class RealisedPlan(Answer):
             "n_gpus": run.n_gpus,
             "stops": plain_values(run.stops),
             "save_every_h": run.save_every_h,
+            "saves_from": run.saves_from,
             "named_s": dict(run.named_s),
             "doubts": list(run.doubts),
             "notes": list(run.notes),
@@ -105,6 +114,7 @@ class RealisedPlan(Answer):
             "planned": _values(self.planned) if self.planned else None,
             "assumed": list(self.assumed),
             "best_interval_min": self.best_interval_min,
+            **({"goodput": plain_values(self.run.goodput(self.by))} if self.by else {}),
         }
 
     @property
@@ -122,6 +132,8 @@ class RealisedPlan(Answer):
         sections += [Note(_lost(run)), _parts(run), Note(_stops(run))]
         if len(run.stops):
             sections.append(_stop_table(run))
+        if self.by:
+            sections.append(_by_period(run, self.by))
         details = (Note(text, dim=True) for text in _details(self))
         return [*sections, _comparison(self), Note(_explanation(self)), *details]
 
@@ -132,6 +144,7 @@ def from_training(
     n_gpus: int | None = None,
     gpus_per_node: int = 8,
     name: str = "realised",
+    by: str | None = None,
 ) -> RealisedPlan:
     """Return a run from its training log, compared with the model's prediction.
 
@@ -147,6 +160,8 @@ def from_training(
         GPUs per node. [GPUs]
     name : str
         Short name of the scenario.
+    by : str or None
+        Also report the ETTR of each ``"hour"``, ``"day"`` or ``"week"``.
 
     Returns
     -------
@@ -154,6 +169,8 @@ def from_training(
 
     Raises
     ------
+    UnknownName
+        ``by`` is no such period.
     InputError
         ``n_gpus`` is no multiple of ``gpus_per_node``, or ``like`` is unknown.
 
@@ -168,6 +185,8 @@ def from_training(
     >>> round(realised.run.ettr, 3), realised.run.n_failures
     (0.714, 1)
     """
+    if by is not None and by not in PERIODS:
+        raise UnknownName("period", by, PERIODS, "`by`")
     reference = Scenario.load(like) if like else None
     scenario, assumed = _scenario(run, reference, n_gpus, gpus_per_node, name)
     return RealisedPlan(
@@ -176,6 +195,7 @@ def from_training(
         assumed=assumed,
         planned=_predicted(reference) if reference else None,
         best_interval_min=best_interval_min(scenario),
+        by=by,
     )
 
 
@@ -321,11 +341,34 @@ def _stop_table(run: TrainingRun) -> Table:
     return Table(columns, rows, title=title, words=("kind",))
 
 
+def _by_period(run: TrainingRun, by: str) -> Table:
+    """Return the ETTR of each period, or of the worst ones if there are many."""
+    periods = run.goodput(by)
+    shown = periods.nsmallest(_MOST_PERIODS, "ettr").sort_index()
+    stamp = "%Y-%m-%d %H:%M" if by == "hour" else "%Y-%m-%d"
+    rows = [
+        (
+            f"{period.start:{stamp}}",
+            pct(period.ettr, 0),
+            duration(period.productive_h),
+            duration(lost_h) if (lost_h := period.wall_h - period.productive_h) > _LEAST_LOST_H else "",
+            count(period.n_stops) if period.n_stops else "",
+        )
+        for period in shown.itertuples()
+    ]
+    worst = f"ETTR by {by}, the {_MOST_PERIODS} worst of {len(periods):,}"
+    title = f"ETTR by {by}" if len(shown) == len(periods) else worst
+    columns = (f"{by} (UTC)", "ETTR", "productive", "lost", "stops")
+    return Table(columns, rows, title=title, bars=shown["ettr"].tolist())
+
+
 def _comparison(answer: RealisedPlan) -> Table:
     """Return the run next to the model with the log's numbers, and to the plan if there is one."""
     run, n = answer.run, answer.run.n_failures
     columns = ["quantity", "this run", "predicted"]
-    every = f"{roughly(run.save_every_h)}" if run.save_every_h else "not logged"
+    every = "not logged"
+    if run.save_every_h:
+        every = f"{roughly(run.save_every_h)}{' (from restarts)' if run.saves_from == 'restarts' else ''}"
     realised = [
         _share(run, run.ettr),
         roughly(run.wall_h / n) if n else "none",
@@ -392,6 +435,11 @@ def _details(answer: RealisedPlan) -> list[str]:
     """Return the assumed values, the durations in the log, and the lines that were not used."""
     run = answer.run
     lines = []
+    if run.saves_from == "restarts":
+        lines.append(
+            "The checkpoint interval is the shortest that fits the steps from which the run resumed; the log has no "
+            "line for each save."
+        )
     if answer.assumed:
         names = listed([amount_of(path, type(answer.scenario)) for path in answer.assumed])
         lines.append(f"Assumed, because the log does not contain it: {names}.")

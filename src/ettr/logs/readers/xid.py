@@ -214,7 +214,7 @@ class _Lines:
         except NoTime as error:
             if isinstance(error, _NoMonth):
                 self.n_no_month += 1
-                self.first_no_month = self.first_no_month or f"{str(error)} ({place})"
+                self.first_no_month = self.first_no_month or f"{error!s} ({place})"
             self.end()
             return self.ledger.not_parsed(str(error), place=place)
         if stamp is None:

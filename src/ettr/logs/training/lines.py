@@ -1,4 +1,4 @@
-"""Logs of training frameworks as they print them: Megatron, torchtitan and NeMo."""
+"""Logs of training frameworks as they print them: Megatron, torchtitan, NeMo, MaxText and nanotron."""
 
 from __future__ import annotations
 
@@ -6,20 +6,27 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from ettr.files.clock import Stamps
 from ettr.files.formats import Format
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
-from ettr.logs.training.steps import LOAD, SAVE, StepLog
+from ettr.logs.training.steps import LOAD, SAVE, StepLog, TrainingOptions
 
 _STAMP = re.compile(
-    r"(?<![\d-])(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?)(?!\d)", re.ASCII
+    r"(?<![\d-])(?P<iso>\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?)(?!\d)"
+    r"|(?:^|[\s\]:])[IWEF](?P<month>\d\d)(?P<day>\d\d) (?P<time>\d\d:\d\d:\d\d\.\d{1,9}) "
+    r"|(?<!\d)(?P<month_first>\d\d)/(?P<then_day>\d\d)/(?P<year>\d{4}) (?P<clock>\d\d:\d\d:\d\d)(?= \[[A-Z]+\|)",
+    re.ASCII,
 )
+"""Time stamps: ISO; of absl and glog, without a year; and of nanotron, with the month first."""
 _STAMP_WITHIN = 160
 _NUMBER = r"[0-9]{1,12}(?:\.[0-9]{1,9})?"
 _TIMER = rf"[ .]*:\s*(?:\({_NUMBER},\s*)?(?P<ms>{_NUMBER})"
 """A timer of Megatron: the milliseconds of the slowest rank."""
+_HALF_YEAR = 6
+"""A month that is earlier by more than this is in the next year. [months]"""
 _COLOUR = re.compile(r"\x1b\[[\d;]{0,12}m")
 _WRITER = re.compile(r"[^|]{0,60}?\[(?:default|rank)(\d{1,6})\]:|\s*(\d{1,6}): ")
 """The rank before a line, as written by torchrun (``[rank0]:``) and srun (``0: ``)."""
@@ -32,7 +39,8 @@ class Dialect:
     Attributes
     ----------
     step : Pattern
-        Step line: groups ``step`` (steps done) or ``index`` (counted from 0), and ``ms`` or ``s``, the time of a step.
+        Step line: groups ``step`` (steps done) or ``index`` (counted from 0), and ``ms`` or ``s``, the time of a step,
+        with ``thousand`` if a K follows it.
     starts : Pattern
         Start of a process.
     goes_on : Pattern
@@ -66,13 +74,57 @@ def _seconds(match: re.Match[str]) -> float:
     """The duration in a match. [s]"""
     groups = match.groupdict()
     if groups.get("ms"):
-        return float(groups["ms"]) / 1000
+        return float(groups["ms"]) * (1.0 if groups.get("thousand") else 0.001)
     return float(groups["s"]) if groups.get("s") else math.nan
+
+
+def _done(match: re.Match[str]) -> int | None:
+    """Steps done according to a match; None if it does not have them."""
+    groups = match.groupdict()
+    for name, more in (("step", 0), ("after", 0), ("index", 1), ("next", -1)):
+        if groups.get(name):
+            return int(groups[name]) + more
+    return None
+
+
+class _Times:
+    """Reads the time stamps of lines; without a year, the first is taken as the latest that is not in the future."""
+
+    def __init__(self, options: TrainingOptions, ledger: Ledger) -> None:
+        self._stamps, self._ledger = Stamps(options.zone, ledger), ledger
+        self._year, self._month = options.year, 0
+
+    def read(self, line: str) -> float | None:
+        """Return the time of a line; None without a time stamp. [s since 1970 UTC]"""
+        stamp = _STAMP.search(line, 0, _STAMP_WITHIN)
+        if stamp is None:
+            return None
+        if stamp["iso"]:
+            return self._stamps.read(stamp["iso"])
+        if stamp["year"]:
+            return self._stamps.read("{year}-{month_first}-{then_day} {clock}".format(**stamp.groupdict()))
+        month = int(stamp["month"])
+        if self._year is None:
+            now = datetime.now(UTC)
+            self._year = now.year - ((month, int(stamp["day"])) > (now.month, now.day))
+            self._ledger.note(
+                f"times have no year: the first is taken to be in {self._year}; set another with `year`. Time "
+                "differences do not depend on it"
+            )
+        self._year += month < self._month - _HALF_YEAR
+        self._month = month
+        return self._stamps.read(f"{self._year}-{stamp['month']}-{stamp['day']} {stamp['time']}")
 
 
 def _world(line: str) -> int | None:
     """World size of Megatron."""
     match = re.search(r"using world size: ?([0-9]{1,7})", line)
+    return int(match[1]) if match else None
+
+
+def _devices(line: str) -> int | None:
+    """Number of devices of JAX."""
+    match = re.search(r"Num_devices: ([0-9]{1,7}),", line)
     return int(match[1]) if match else None
 
 
@@ -126,13 +178,37 @@ NEMO = Dialect(
 )
 
 
-def _read(dialect: Dialect, source: Source, stamps: Stamps, log: StepLog, ledger: Ledger) -> None:
+MAXTEXT = Dialect(
+    # the time stamps are used instead of the seconds in the line, which leave out the time between two steps; steps are
+    # numbered from 0, as the steps of its checkpoints are
+    step=re.compile(r"\bcompleted step: (?P<step>[0-9]{1,12}), seconds: "),
+    starts=re.compile(r"\bNum_devices: [0-9]"),
+    goes_on=re.compile(r"restoring from this run's directory (?:latest )?step (?P<after>[0-9]{1,12})"),
+    ends=re.compile(r"(?!)"),
+    saved=re.compile(r"(?:[Ss]aved a checkpoint at|asynchronous checkpoint save for) step (?P<step>[0-9]{1,12})"),
+    timed=(),
+    n_gpus=_devices,
+)
+NANOTRON = Dialect(
+    step=re.compile(
+        r"\biteration: (?P<step>[0-9]{1,12}) / [0-9]+ \|.{0,400}?\belapsed_time_per_iteration_ms: "
+        rf"(?P<ms>{_NUMBER})(?P<thousand>K)?"
+    ),
+    starts=re.compile(r"\[Start training\]"),
+    goes_on=re.compile(r"\[Start training\].{0,400}?\bstart_iteration_step: (?P<after>[0-9]{1,12})"),
+    ends=re.compile(r"(?!)"),
+    saved=re.compile(r"Saving checkpoint at \S{0,400}?/(?P<step>[0-9]{1,12})(?:\s|$)"),
+    timed=(),
+)
+
+
+def _read(dialect: Dialect, source: Source, options: TrainingOptions, log: StepLog, ledger: Ledger) -> None:
     """Read every line by the patterns of its framework."""
+    times = _Times(options, ledger)
     n_other, first_other = 0, ""
     for place, raw in source.records(ledger):
         line = _without_colours(raw)
-        stamp = _STAMP.search(line, 0, _STAMP_WITHIN)
-        at_s = stamps.read(stamp[1]) if stamp else None
+        at_s = times.read(line)
         step = dialect.step.search(line)
         if step is None:
             if at_s is not None:
@@ -140,9 +216,7 @@ def _read(dialect: Dialect, source: Source, stamps: Stamps, log: StepLog, ledger
             if not _mark(dialect, line, log, _rank(line)):
                 n_other, first_other = n_other + 1, first_other or place
             continue
-        groups = step.groupdict()
-        done = int(groups["step"]) if groups.get("step") else int(groups["index"]) + 1
-        log.reached(done, at_s, _seconds(step), place, _rank(line))
+        log.reached(_done(step) or 0, at_s, _seconds(step), place, _rank(line))
     if n_other:
         ledger.dropped("line without a step", n_other, first_other)
 
@@ -155,23 +229,19 @@ def _rank(line: str) -> str:
 
 def _mark(dialect: Dialect, line: str, log: StepLog, rank: str) -> bool:
     """Add the event of a line without a step; whether there is one."""
+    is_event = False
     if dialect.starts.search(line):
         size = dialect.n_gpus(line)
         log.n_gpus = size or log.n_gpus
         log.starts(rank)
-        return True
+        is_event = True
     if resumed := dialect.goes_on.search(line):
-        groups = resumed.groupdict()
-        from_step = (
-            int(groups["after"]) if groups.get("after") else int(groups["next"]) - 1 if groups.get("next") else None
-        )
-        log.goes_on(from_step)
-        return True
-    is_event = False
+        log.goes_on(_done(resumed))
+        is_event = True
     if saved := dialect.saved.search(line):
-        step = saved.groupdict().get("step")
-        if step or log.now.step:
-            log.saves(int(step) if step else log.now.step[-1])
+        step = _done(saved)
+        if step is not None or log.now.step:
+            log.saves(log.now.step[-1] if step is None else step)
         is_event = True
     for name, pattern in dialect.timed:
         if match := pattern.search(line):
@@ -189,8 +259,8 @@ def _format(name: str, title: str, dialect: Dialect, command: str, sample: str) 
     def sniff(head: list[str]) -> bool:
         return any(dialect.step.search(line) or dialect.starts.search(line) for line in map(_without_colours, head))
 
-    def read(source: Source, stamps: Stamps, log: StepLog, ledger: Ledger) -> None:
-        _read(dialect, source, stamps, log, ledger)
+    def read(source: Source, options: TrainingOptions, log: StepLog, ledger: Ledger) -> None:
+        _read(dialect, source, options, log, ledger)
 
     return Format(name, title, sniff, read, command, sample)
 
@@ -210,6 +280,16 @@ _NEMO_SAMPLE = "\n".join(
     "reduced_train_loss: 6.265 | train_step_timing in s: 12.22"
     for second, step in (("23", 97), ("35", 98))
 )
+_MAXTEXT_SAMPLE = "\n".join(
+    f"I0601 {time} 138304841739136 metric_logger.py:181] completed step: {step}, seconds: 30.112, TFLOP/s/device: "
+    "346.9, Tokens/s/device: 19006.4, total_weights: 1572864, loss: 12.979"
+    for time, step in (("10:00:30.531340", 100), ("10:01:00.643210", 101))
+)
+_NANOTRON_SAMPLE = "\n".join(
+    f"06/01/2025 {time} [INFO|DP=0|PP=0|TP=0]: iteration: {step} / 378950 | consumed_tokens: 85.8G | "
+    "elapsed_time_per_iteration_ms: 30.1K | tokens_per_sec: 22.8K | lm_loss: 2.38"
+    for time, step in (("10:00:30", 101), ("10:01:00", 102))
+)
 
 FORMATS = (
     _format(
@@ -223,5 +303,13 @@ FORMATS = (
     _format(
         *("nemo", "training log of NeMo; its lines get times from ts, as they carry none", NEMO),
         *("torchrun ... 2>&1 | ts '%Y-%m-%dT%H:%M:%S' | tee -a train.log", _NEMO_SAMPLE),
+    ),
+    _format(
+        *("maxtext", "training log of MaxText, with the time stamps of absl", MAXTEXT),
+        *("python3 -m MaxText.train ... 2>&1 | tee -a train.log", _MAXTEXT_SAMPLE),
+    ),
+    _format(
+        *("nanotron", "training log of nanotron", NANOTRON),
+        *("torchrun ... run_train.py ... 2>&1 | tee -a train.log", _NANOTRON_SAMPLE),
     ),
 )

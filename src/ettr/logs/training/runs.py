@@ -11,18 +11,21 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from ettr.core.errors import InputError
+from ettr.core.errors import InputError, UnknownName
 from ettr.core.units import H_PER_DAY, S_PER_H
 from ettr.core.validity import above_zero
-from ettr.files.clock import Stamps
 from ettr.files.formats import Formats
 from ettr.files.ledger import Ledger
 from ettr.files.opening import STDIN, Progress, Source
+from ettr.files.tables import columns_found
+from ettr.files.times import UNITS
 from ettr.files.zones import zone_of
 from ettr.logs.training import lines, step_records
-from ettr.logs.training.steps import SAVE, Process, StepLog
+from ettr.logs.training.goodput import by_period, kept_hours, rolling
+from ettr.logs.training.steps import SAVE, Process, StepLog, TrainingOptions
 
 FORMATS = Formats("training log", "", *lines.FORMATS, *step_records.FORMATS)
+_STEPS = step_records.FORMATS[-1].name
 PARTS = {
     "productive_h": "productive steps",
     "rework_h": "lost work (recomputed)",
@@ -64,13 +67,17 @@ class TrainingRun:
         One row per stop: ``time`` of the last step before it, ``place`` (the number of that step), ``from_step``,
         ``rework_h``, ``down_h`` [h], ``planned`` and ``n_attempts`` (starts that reached no step).
     save_every_h : float or None
-        Median training time between two saves; None if the log has fewer than three. [h]
+        Training time between two saves; None if neither save lines nor restarts show it. [h]
+    saves_from : str
+        ``"save lines"`` or ``"restarts"``; empty if the interval is not known.
     named_s : dict of str to float
         Mean durations that the log itself has, such as saves. [s]
     notes, doubts : tuple of str
         Assumptions, and cautions that concern the whole answer.
     records : DataFrame
         Records that were left out, by reason.
+    progress : DataFrame
+        Productive hours up to each step line: ``time`` and ``productive_h`` [h].
     """
 
     source: str
@@ -85,10 +92,31 @@ class TrainingRun:
     n_steps: int
     stops: pd.DataFrame
     save_every_h: float | None
+    saves_from: str
     named_s: Mapping[str, float]
     notes: tuple[str, ...]
     doubts: tuple[str, ...]
     records: pd.DataFrame
+    progress: pd.DataFrame
+
+    @property
+    def end(self) -> pd.Timestamp:
+        """Last time in the log."""
+        return self.start + pd.Timedelta(hours=self.wall_h)
+
+    def goodput(self, by: str = "day") -> pd.DataFrame:
+        """Return the ETTR in each hour, day or week (UTC), see :func:`ettr.logs.training.goodput.by_period`.
+
+        Parameters
+        ----------
+        by : str
+            ``"hour"``, ``"day"`` or ``"week"``.
+        """
+        return by_period(self.progress, self.stops, self.start, self.end, by)
+
+    def rolling_goodput(self, window_h: float = 24.0) -> pd.DataFrame:
+        """Return ``time`` and ``ettr``, the ETTR in the ``window_h`` hours up to it."""
+        return rolling(self.progress, self.start, self.end, window_h)
 
     @property
     def ettr(self) -> float:
@@ -133,12 +161,42 @@ def knows(path: str | Path, encoding: str | None = None) -> bool:
     return any(format_.sniff(head) for format_ in FORMATS.values())
 
 
+def refuse_training_log(source: Source) -> None:
+    """Refuse a training log in place of a failure log, from its first lines.
+
+    Raises
+    ------
+    InputError
+        It has training steps, in a known format or in an unknown one.
+    """
+    head, table = source.head(), f"a table with the columns time and step (see `ettr formats {_STEPS}`)"
+    if format_ := next((format_ for format_ in FORMATS.values() if format_.sniff(head)), None):
+        raise InputError(
+            f"{source.name} is a training log ({format_.name}), not a failure log: read it with "
+            "`ettr.logs.read_training`, or with `ettr fit` without options for failure logs"
+        )
+    if step_records.has_steps(step_records.names_in(head)):
+        raise InputError(
+            f"{source.name} has training steps but no column of their times, which the ETTR needs: export {table}. "
+            f"{columns_found(step_records.names_in(head))} If one of them has the times, name it, e.g. "
+            '`columns={"time": "logged", "step": "step"}`'
+        )
+    if place := step_records.place_of_steps(head):
+        raise InputError(
+            f"{source.name} looks like the log of a training framework that is not known ({place}): make {table}, or "
+            f"name the format of a known one with `format`: {', '.join(FORMATS)}"
+        )
+
+
 def read_training(
     path: str | Path,
     format: str | None = None,
     *,
     step_s: float | None = None,
+    columns: Mapping[str, str] | None = None,
     zone: str | tzinfo | None = None,
+    year: int | None = None,
+    time_unit: str | None = None,
     encoding: str | None = None,
     progress: Progress | None = None,
 ) -> TrainingRun:
@@ -147,13 +205,20 @@ def read_training(
     Parameters
     ----------
     path : str or path
-        The file: Megatron, torchtitan, NeMo, ml-goodput, or a table of ``time`` and ``step``.
+        The file: a log of Megatron, torchtitan, NeMo, MaxText, nanotron or ml-goodput, or a table or JSON of ``time``
+        and ``step``, as W&B and TensorBoard export them.
     format : str or None
         Format of the file; detected from the first lines if not given.
     step_s : float or None
         Time of one step while training; from the log if not given. [s]
+    columns : mapping of str to str or None
+        For tables: the columns of ``time``, ``step`` and ``step_s``, by the names of the file.
     zone : str, tzinfo or None
         Time zone of times without one; UTC if not given.
+    year : int or None
+        Year of the first time, if times have none; the latest possible one if not given.
+    time_unit : str or None
+        Unit of times that are numbers since an origin, such as ``s``.
     encoding : str or None
         Encoding of the file; UTF-8 if not given.
     progress : callable or None
@@ -190,13 +255,18 @@ def read_training(
     >>> round(run.ettr, 3), run.stops[["place", "from_step", "down_h"]].to_dict("list")
     (0.714, {'place': [1600], 'from_step': [1200], 'down_h': [1.0]})
     """
-    time_zone = zone_of(zone)
+    if time_unit is not None and time_unit not in UNITS:
+        raise UnknownName("time unit", str(time_unit), UNITS, "`time_unit`")
+    options = TrainingOptions(zone_of(zone), year, time_unit, dict(columns or {}))
+    format = _STEPS if columns and format is None else format
+    if columns and format != _STEPS:
+        raise InputError(f"`columns` applies only to the format {_STEPS}, a table of steps, got the format {format}")
     if step_s is not None:
         above_zero("step_s", step_s, unit="s")
     source, chosen = FORMATS.open(path, format, progress, encoding)
     ledger = Ledger()
     steps = StepLog(ledger)
-    chosen.read(source, Stamps(time_zone, ledger), steps, ledger)
+    chosen.read(source, options, steps, ledger)
     ledger.close()
     if source.cut:
         ledger.doubt(f"{source.name} {source.cut}; the rest of the log is missing")
@@ -231,6 +301,7 @@ def _run(log: StepLog, ledger: Ledger, step_s: float | None, path: str, format: 
     tail_h = (log.last_s - processes[-1].time_s[-1]) / S_PER_H
     hours, fits = _hours(stops, wall_h, start_h, tail_h, n_steps * middle_s / S_PER_H)
     n_done = n_steps + round(stops["rework_h"].sum() * S_PER_H / middle_s)
+    save_every_h, saves_from = _save_every_h(log, stops, middle_s)
     stops["rework_h"] *= fits
     if fits < _FITS:
         ledger.doubt(
@@ -249,11 +320,13 @@ def _run(log: StepLog, ledger: Ledger, step_s: float | None, path: str, format: 
         step_high_s=high_s,
         n_steps=n_steps,
         stops=stops,
-        save_every_h=_save_every_h(log, middle_s),
+        save_every_h=save_every_h,
+        saves_from=saves_from,
         named_s={name: float(np.mean(seconds)) for name, seconds in log.named_s.items()},
         notes=tuple(ledger.notes),
         doubts=tuple(ledger.doubts),
         records=ledger.to_frame(),
+        progress=kept_hours(processes, begun, from_steps, middle_s * fits),
     )
 
 
@@ -361,8 +434,22 @@ def _note_gaps(processes: list[Process], step_s: float, ledger: Ledger) -> None:
         )
 
 
-def _save_every_h(log: StepLog, step_s: float) -> float | None:
-    """Median training time between two saves; None for fewer than three saves. [h]"""
+def _save_every_h(log: StepLog, stops: pd.DataFrame, step_s: float) -> tuple[float | None, str]:
+    """Training time between two saves [h], and where it comes from.
+
+    Save lines give the median number of steps between two. Otherwise the steps from which the run resumed differ by
+    multiples of the interval, and so does the only one from 0; and the interval is no shorter than the steps that a
+    failure lost. The smallest divisor that fits is taken.
+    """
     steps = np.diff(log.saved)
     steps = steps[steps > 0]
-    return float(np.median(steps)) * step_s / S_PER_H if steps.size >= 2 else None
+    if steps.size:
+        return float(np.median(steps)) * step_s / S_PER_H, "save lines"
+    restarts = stops[~stops["planned"] & (stops["from_step"] > 0)]
+    n_lost = int((restarts["place"] - restarts["from_step"]).max()) if len(restarts) else 0
+    resumed = np.unique(restarts["from_step"])
+    common = int(np.gcd.reduce(np.diff(resumed) if resumed.size > 1 else resumed)) if resumed.size else 0
+    if not 1 <= n_lost <= common:  # nothing was lost, or the saves were not regular
+        return None, ""
+    n_steps = next(n for n in range(n_lost, common + 1) if common % n == 0)
+    return n_steps * step_s / S_PER_H, "restarts"

@@ -1,23 +1,24 @@
-"""Training logs as records: Google's ml-goodput, and tables with a time and a step."""
+"""Training logs as records: Google's ml-goodput, and tables or JSON with a time and a step."""
 
 from __future__ import annotations
 
 import json
 import math
+import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ettr.core.errors import InputError
+from ettr.core.errors import InputError, UnknownName
 from ettr.core.numbers import number_of
-from ettr.files.clock import Stamps
+from ettr.files.clock import StampClock
 from ettr.files.formats import Format
 from ettr.files.json_records import json_records
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
-from ettr.files.tables import first_line, header_of, rows
-from ettr.files.times import epoch_s
-from ettr.logs.training.steps import StepLog
+from ettr.files.tables import columns_found, first_line, header_of, plain_name, refuse_twice, rows, same_name
+from ettr.files.times import SECOND, NoTime, epoch_s
+from ettr.logs.training.steps import StepLog, TrainingOptions
 
 MOST_STEPS = 10**12
 """Upper bound of the steps of a run."""
@@ -29,11 +30,26 @@ _PAIRS = {
     "loading data": ("data_loading_start_time", "data_loading_end_time"),
     "custom events": ("custom_badput_event_start_time", "custom_badput_event_end_time"),
 }
-_TIME_NAMES = ("time", "timestamp", "date", "datetime")
-_STEP_NAMES = ("step", "iteration", "iter", "global_step", "steps")
-_TIME_OF_STEP = ("step_s", "step_time_s", "seconds_per_step", "iteration_time_s")
+_NAMES = {
+    "time": ("time", "timestamp", "date", "datetime", "walltime", "ts", "loggedat", "createdat"),
+    "step": (
+        *("step", "globalstep", "trainerglobalstep", "trainglobalstep", "iteration", "iter", "steps", "trainstep"),
+        *("numupdates", "updates"),
+    ),
+    "step_s": ("step_s", "step_time_s", "seconds_per_step", "iteration_time_s"),
+}
+"""Names of the columns of a table of steps, in order of preference; without case and signs, but for the last."""
 _OF_FAILURES = ("node", "host", "hostname", "component", "cause", "error", "kind", "event", "reason", "message")
 """A table with one of these columns is a failure log, even if it has steps."""
+_A_STEP = re.compile(
+    r"\b(?:(?:global_|train_)?steps?|iter(?:ation)?s?|num_updates|batch)\b[\"'\s:=/\[(]{0,4}[0-9]", re.IGNORECASE
+)
+_A_METRIC = re.compile(
+    r"loss\b|\b(?:lr|learning_rate|grad_norm|mfu|tflops?|ppl|tokens_per_\w+|tok/s|it/s|s/it)\b", re.IGNORECASE
+)
+_FEWEST_STEPS, _SHARE_OF_STEPS = 2, 0.2
+"""Lines with a step and a metric, and their share of the first lines, from which on they are a training log."""
+_MEMBER = re.compile(r'"([^"\\]{1,100})"\s*:')
 
 
 def _payload(record: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -47,7 +63,7 @@ def _sniff_goodput(head: list[str]) -> bool:
     return text.lstrip()[:1] in ("{", "[") and any(f'"{name}"' in text for name in (_STEP_AT, _START))
 
 
-def _read_goodput(source: Source, stamps: Stamps, log: StepLog, ledger: Ledger) -> None:
+def _read_goodput(source: Source, options: TrainingOptions, log: StepLog, ledger: Ledger) -> None:
     """Read records in order of their times; the export has the newest first."""
     timed: list[tuple[float, int, str, Mapping[str, Any]]] = []
     records, unit = json_records(source, ledger)
@@ -101,41 +117,109 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
+def names_in(head: list[str]) -> list[str]:
+    """Return the names of the columns of a table, or of the members of the first record of JSON."""
+    first = first_line(head).lstrip()
+    if first.startswith(("{", "[")):
+        return list(dict.fromkeys(_MEMBER.findall("\n".join(head).partition("}")[0])))
+    return header_of(first)[0]
+
+
+def has_steps(names: Sequence[str]) -> bool:
+    """Return whether a table has a column of steps, and none that only failures have."""
+    plain = {_bare(name) for name in names}
+    return bool(plain & {*_NAMES["step"]}) and not plain & {*_OF_FAILURES}
+
+
+def place_of_steps(head: list[str]) -> str:
+    """Return the first line of a text that looks like the log of an unknown training framework; empty if none does."""
+    lines = [line for line in head if line.strip()]
+    places = [i for i, line in enumerate(lines, 1) if _A_STEP.search(line) and _A_METRIC.search(line)]
+    enough = len(places) >= max(_FEWEST_STEPS, _SHARE_OF_STEPS * len(lines))
+    return f"line {places[0]}: {lines[places[0] - 1].strip()[:60]!r}" if enough else ""
+
+
 def _sniff_table(head: list[str]) -> bool:
-    names = [cell.strip().lower() for cell in header_of(first_line(head))[0]]
-    return (
-        any(name in names for name in _TIME_NAMES)
-        and any(name in names for name in _STEP_NAMES)
-        and not any(name in names for name in _OF_FAILURES)
-    )
+    names = names_in(head)
+    return has_steps(names) and any(_bare(name) in _NAMES["time"] for name in names)
 
 
-def _at(header: Sequence[str], names: tuple[str, ...]) -> int | None:
-    """Index of the first column with one of these names; None if there is none."""
-    lower = [cell.strip().lower() for cell in header]
-    return next((lower.index(name) for name in names if name in lower), None)
+def _columns(names: Sequence[str], mapping: Mapping[str, str], place: str) -> dict[str, list[str]]:
+    """Columns of the time, the step and the time of a step; several if a date and a time of day make one time."""
+    chosen: dict[str, list[str]] = {}
+    for role, column in mapping.items():
+        if role not in _NAMES:
+            raise UnknownName("column of steps", role, _NAMES, "`columns`")
+        parts = [column] if same_name(column, names) else column.split("+")
+        found = [same_name(part.strip(), names) for part in parts]
+        if not all(found):
+            raise InputError(f"{place} has no column {column!r} for {role}. {columns_found(names)}")
+        chosen[role] = list(filter(None, found))
+    for role, words in _NAMES.items():
+        taken = {name for columns in chosen.values() for name in columns}
+        free = {_bare(name): name for name in reversed(names) if name not in taken}
+        word = next((word for word in words if word in free), None)
+        if role not in chosen and word:
+            chosen[role] = [free[word]]
+    for role in ("time", "step"):
+        if role not in chosen:
+            raise InputError(
+                f"{place} must have a column of {role}s. {columns_found(names)} Name it, e.g. "
+                '`columns={"time": "Wall time", "step": "Step"}`'
+            )
+    refuse_twice((name for columns in chosen.values() for name in columns), names, place)
+    return chosen
 
 
-def _read_table(source: Source, stamps: Stamps, log: StepLog, ledger: Ledger) -> None:
-    """Read one step per row; a lower step than before is a restart from an earlier step."""
+def _bare(name: str) -> str:
+    """A column name in the form of ``_NAMES``."""
+    lower = name.strip().lower()
+    return lower if lower in _NAMES["step_s"] else plain_name(name)
+
+
+def _table_rows(source: Source, ledger: Ledger) -> Iterator[tuple[str, Sequence[str]]]:
+    """Names of the columns, then the cells of each row or record, with its place."""
+    names = names_in(source.head())
+    yield "", names
+    if first_line(source.head()).lstrip().startswith(("{", "[")):
+        records, unit = json_records(source, ledger)
+        for number, record in records:
+            if isinstance(record, dict):
+                yield f"{unit} {number:,}", [str(record.get(name, "")) for name in names]
+            else:
+                ledger.not_parsed("not an object", place=f"{unit} {number:,}")
+        return
     lines = rows(source, ledger)
-    _, header = next(lines, ("", []))
-    time, step = _at(header, _TIME_NAMES), _at(header, _STEP_NAMES)
-    seconds = _at(header, _TIME_OF_STEP)
-    if time is None or step is None:
-        raise InputError(f"{source.name} must have a column of times ({_TIME_NAMES[0]}) and one of steps")
-    for place, row in lines:
-        if len(row) <= max(time, step):
+    next(lines, None)
+    for place, cells in lines:
+        if len(cells) < len(names):
             ledger.not_parsed("row too short", place=place)
+        else:
+            yield place, cells
+
+
+def _read_table(source: Source, options: TrainingOptions, log: StepLog, ledger: Ledger) -> None:
+    """Read one step per row; a lower step than before is a restart from an earlier step."""
+    lines = _table_rows(source, ledger)
+    names = next(lines)[1]
+    columns = _columns(names, options.columns, source.name)
+    at = {role: [names.index(name) for name in found] for role, found in columns.items()}
+    clock = StampClock(ledger, options.zone, options.year, options.time_unit)
+    for place, cells in lines:
+        text, step = " ".join(cells[i].strip() for i in at["time"]), cells[at["step"][0]]
+        if not step.strip():  # rows of other metrics
+            ledger.dropped("row without a step", place=place)
             continue
-        text = row[time].strip()
-        at_s = stamps.read(text if ":" in text else f"{text} 00:00:00")
-        done = _whole_number(row[step])
-        if at_s is None or done is None:
-            ledger.not_parsed("no time, or no whole number of steps", place=place)
+        try:
+            at_s = clock.us(text) / SECOND
+        except NoTime as error:
+            ledger.not_parsed(f"time: {error}", place=f"{place}: {text[:40]!r}")
             continue
-        step_s = math.nan if seconds is None or len(row) <= seconds else _number(row[seconds])
-        log.reached(done, at_s, step_s, place)
+        done = _whole_number(step)
+        if done is None:
+            ledger.not_parsed("no whole number of steps", place=f"{place}: {step[:40]!r}")
+            continue
+        log.reached(done, at_s, _number(cells[at["step_s"][0]]) if "step_s" in at else math.nan, place)
 
 
 def _whole_number(text: str) -> int | None:
@@ -164,7 +248,10 @@ FORMATS = (
         *("gcloud logging read 'logName:goodput' --format=json > goodput.json", _GOODPUT_SAMPLE),
     ),
     Format(
-        *("steps", "training log as a table: time, step, and step_s if there is", _sniff_table, _read_table),
-        *("a table of your own", "time,step\n2025-06-04 08:51:58,1000\n2025-06-04 09:08:38,1100"),
+        *("steps", "table or JSON of training steps: time, step, and step_s if available", _sniff_table, _read_table),
+        *(
+            "export time and step from W&B, TensorBoard (download CSV) or MLflow; name columns with --map",
+            "time,step\n2025-06-04 08:51:58,1000\n2025-06-04 09:08:38,1100",
+        ),
     ),
 )

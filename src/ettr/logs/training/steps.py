@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import tzinfo
 
 import numpy as np
 
@@ -21,6 +23,28 @@ _PAUSE_S = 30 * _DAY_S
 """A time this far after all earlier ones is ignored, unless it is that of a step. [s]"""
 _MOST_BACK = 0.1
 """Share of step lines with times before earlier ones above which the file is out of order."""
+
+
+@dataclass(frozen=True)
+class TrainingOptions:
+    """Options from the user for reading a training log.
+
+    Attributes
+    ----------
+    zone : tzinfo or None
+        Time zone of times without one.
+    year : int or None
+        Year of the first time, if times have none.
+    time_unit : str or None
+        Unit of times that are plain numbers.
+    columns : mapping of str to str
+        Columns of a table: ``time``, ``step`` and ``step_s``, by the names of the file.
+    """
+
+    zone: tzinfo | None = None
+    year: int | None = None
+    time_unit: str | None = None
+    columns: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -50,6 +74,13 @@ class Process:
     time_s: list[float] = field(default_factory=list)
     step: list[int] = field(default_factory=list)
     step_s: list[float] = field(default_factory=list)
+
+    @property
+    def last_step_s(self) -> float:
+        """Time of a step between the last two step lines; 0 without two. [s]"""
+        if len(self.step) < 2:
+            return 0.0
+        return (self.time_s[-1] - self.time_s[-2]) / (self.step[-1] - self.step[-2])
 
 
 class StepLog:
@@ -160,7 +191,8 @@ class StepLog:
             self._first_back = self._first_back or place
             return self.ledger.not_parsed("time before that of earlier lines", place=place)
         if now.step and step <= now.step[-1]:
-            if step == now.step[-1] and at_s - now.time_s[-1] < 1.0:
+            # other metrics of a step follow it at once; a restart takes longer than a step
+            if step == now.step[-1] and at_s - now.time_s[-1] < max(1.0, now.last_step_s):
                 return self.ledger.merged("repeated step", place=place)
             now = self._begin()
         self._writer[step] = writer
