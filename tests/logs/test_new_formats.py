@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from one_format import mutated, outcome
 
 from ettr import logs
-from ettr.core.errors import EttrError, InputError
+from ettr.core.errors import EttrError
 from ettr.logs.formats import FORMATS
 from ettr.logs.readers import journal, kubernetes, redfish, slurm_json
 
@@ -104,63 +104,6 @@ def test_the_kernel_s_messages_count_and_nobody_else_s():
     assert log.n_records == len(lines)
 
 
-# --------------------------------------------------------------------------- Kubernetes
-
-
-def event(at, reason, node="gpu-07", kind="Node", **more):
-    return {"involvedObject": {"kind": kind, "name": node}, "reason": reason, "lastTimestamp": at, **more}
-
-
-def as_list(*events):
-    return json.dumps({"apiVersion": "v1", "kind": "List", "items": list(events)})
-
-
-def test_nodes_are_out_from_not_ready_to_ready():
-    text = as_list(
-        event("2025-06-01T10:00:00Z", "NodeNotReady"),
-        event("2025-06-01T10:20:00Z", "Rebooted", type="Warning"),
-        event("2025-06-01T12:00:00Z", "NodeReady"),
-        event("2025-06-02T10:00:00Z", "NodeReady", "gpu-08"),
-        event("2025-06-03T10:00:00Z", "KernelOops", "gpu-08", type="Warning"),
-        event("2025-06-03T10:01:00Z", "KernelOops", "gpu-08", type="Warning"),
-        event("2025-06-04T10:00:00Z", "GPUXidError", "gpu-09", type="Warning"),
-        event("2025-06-04T10:00:00Z", "GPUReady", "gpu-09", type="Normal"),
-        event("2025-06-05T10:00:00Z", "BackOff", "train-0", "Pod", type="Warning"),
-        event("2025-06-05T10:00:00Z", "NodeHasDiskPressure", "gpu-09"),
-        event(None, "NodeNotReady", "gpu-10", eventTime="2025-06-06T10:00:00.5Z"),
-    )
-    log = outcome(kubernetes.FORMAT, text)
-    assert log.events["node"].tolist() == ["gpu-07", "gpu-08", "gpu-09", "gpu-10"]
-    assert log.events["cause"].tolist() == ["NodeNotReady", "KernelOops", "GPUXidError", "NodeNotReady"]
-    assert str(log.events["end"][0])[:19] == "2025-06-01 12:00:00" and log.events["end"].isna().sum() == 3
-    assert log.n("merged", "event of a node during its outage") == log.n("merged", "same reason") == 1
-    assert log.n("dropped", "event of a Pod") == log.n("dropped", "NodeHasDiskPressure") == 1
-    assert log.n_records == 11 and log.exposure.n_nodes is None
-
-
-def test_events_that_are_counted_or_few_are_doubted(tmp_path):
-    path = tmp_path / "events.json"
-    path.write_text(
-        as_list(
-            event("2025-06-01T10:00:00Z", "NodeNotReady", count=3),
-            event("2025-06-01T10:30:00Z", "NodeReady", count=1),
-            event("2025-06-01T11:00:00Z", "NodeNotReady", "gpu-08"),
-        )
-    )
-    log = logs.read(path, n_nodes=16)
-    assert log.format == "kubernetes" and len(log.failures) == 2
-    assert any("2 more events are only counted" in doubt for doubt in log.doubts)
-    assert any("Kubernetes keeps events for one hour" in doubt for doubt in log.doubts)
-
-
-def test_a_table_of_ages_is_refused_with_the_right_command(tmp_path):
-    path = tmp_path / "events.txt"
-    lines = ["LAST SEEN   TYPE     REASON      OBJECT        MESSAGE", "5m    Normal   NodeReady   node/gpu-07   x"]
-    path.write_text("\n".join(lines))
-    with pytest.raises(InputError, match="has ages instead of times: give the output of `kubectl get events"):
-        logs.read(path, n_nodes=16)
-
-
 # --------------------------------------------------------------------------- Redfish
 
 
@@ -200,9 +143,7 @@ def test_critical_entries_of_a_controller_count():
 TEXTS = {
     slurm_json.FORMAT: as_jobs(job(1, ["COMPLETED"]), job(2, NEW, "a05"), job(3, OLD, "a06")),
     journal.FORMAT: "\n".join([entry(NOON, "NVRM: loading"), entry(NOON + 60, XID.format(79))]),
-    kubernetes.FORMAT: as_list(
-        event("2025-06-01T10:00:00Z", "NodeNotReady"), event("2025-06-01T12:00:00Z", "NodeReady")
-    ),
+    kubernetes.FORMAT: kubernetes.FORMAT.sample,
     redfish.FORMAT: redfish.FORMAT.sample,
 }
 
@@ -219,5 +160,5 @@ def test_any_text_is_read_or_refused_in_words(data, form):
 def test_members_of_any_kind_are_counted(value):
     assert outcome(slurm_json.FORMAT, as_jobs({"job_id": value, "state": value, "time": value}, value)).n_records == 2
     spoilt = {"involvedObject": value, "reason": value}
-    assert outcome(kubernetes.FORMAT, as_list(spoilt, value)).n_records == 2
+    assert outcome(kubernetes.FORMAT, json.dumps({"items": [spoilt, value]})).n_records == 2
     assert outcome(redfish.FORMAT, json.dumps({"Members": [{"Created": value}, {"Severity": value}]})).n_records == 2
