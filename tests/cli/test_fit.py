@@ -270,6 +270,36 @@ def test_a_training_log_may_be_piped_in(train):
     assert piped.stdout.decode().startswith("standard input: ETTR ")
 
 
+def test_goodput_by_day_and_a_goal(ettr, in_words, refused, train):
+    out = in_words("fit", train, "--by", "hour")
+    assert "ETTR by hour" in out
+    status, out, err = ettr("fit", train, "--fail-below", "99.9%", "--by", "day", "--json")
+    answer = json.loads(out)
+    assert status == 3 and "below --fail-below 0.999" in err
+    assert sum(day["productive_h"] for day in answer["goodput"]) == pytest.approx(answer["hours"]["productive_h"])
+    assert ettr("fit", train, "--fail-below", "0.01")[0] == 0
+    assert "between 0 and 1" in refused("fit", train, "--fail-below", "2")
+    assert "Valid: day, hour, week" in refused("fit", train, "--by", "month")
+
+
+def test_a_table_of_steps_needs_its_columns_and_no_format(in_words, refused, tmp_path):
+    rows = [f"{1748772000 + 30 * i},{i},2.1" for i in range(40)]
+    (tmp_path / "tb.csv").write_text("\n".join(["logged,at step,value", *rows]))
+    path = str(tmp_path / "tb.csv")
+    assert "ETTR 100" in in_words("fit", path, "--map", "time=logged", "step=at step")
+    assert "no column 'where' for time" in refused("fit", path, "--map", "time=where", "step=at step")
+    assert "--by is for training logs" in refused("fit", path, "--map", "start=logged", "--nodes", "8", "--by", "day")
+
+
+def test_a_log_at_whose_rate_no_job_ends_still_has_an_answer(ettr, tmp_path):
+    rows = [f"2025-06-01 {h:02d}:{m:02d},gpu-{m % 7}" for h in range(10) for m in range(60)]
+    (tmp_path / "often.csv").write_text("\n".join(["start,node", *rows]))
+    arguments = ("fit", str(tmp_path / "often.csv"), "--nodes", "8", "--gpus", "64000", "-q")
+    status, out, _ = ettr(*arguments)
+    assert status == 0 and "600 failures" in out and "practically never ends" in out
+    assert json.loads(ettr(*arguments, "--json")[1])["plan"] is None
+
+
 def test_what_a_training_log_has_no_use_for_is_refused(refused, train):
     assert "--nodes is for failure logs, and train.log looks like a training log" in refused(
         "fit", train, "--nodes", "9"

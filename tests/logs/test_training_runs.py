@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ettr import logs, plan
+from ettr import logs, plan, plots
 from ettr.core.errors import InputError, UnknownName
 from ettr.logs.training import runs as training_runs
 from ettr.scenario import Scenario
@@ -390,3 +390,18 @@ def test_steps_for_which_no_time_is_left_are_counted(read):
     lines = ["time,step", f"{at}0,0", f"{at}0,100", f"{at}a line cut short", f"{at}0,0", f"{at}0,100", f"{at}1,01,101"]
     run = read(lines, format="steps", step_s=1.0)
     assert run.hours["productive_h"] == 0 and "200 steps of 1 s take longer" in run.doubts[0]
+
+
+# --------------------------------------------------------------------------- goodput as a chart
+
+
+@pytest.mark.parametrize("by", ["hour", "day", "week"])
+def test_the_chart_of_goodput_draws_the_table(read, by):
+    run = read(texts.table(texts.run(2)[0]))
+    spec = plots.goodput(run, by).to_dict()
+    bars, line = ([*spec["datasets"].values()][i] for i in (0, 1))
+    table = run.goodput(by)
+    assert [bar["ettr"] for bar in bars] == pytest.approx(table["ettr"].tolist())
+    assert len(line) > 1 and spec["description"].startswith(f"Bars of the ETTR in each {by}")
+    worst = table[table["wall_h"] >= table["wall_h"].max() / 2]["ettr"].min()
+    assert f"The worst {by}" in spec["title"]["text"] and f"{worst:.0%}" in spec["title"]["text"]

@@ -14,12 +14,12 @@ import typer
 from ettr import failures, logs
 from ettr.cli import completion, options, outputs, terminal
 from ettr.cli.options import JsonOption, QuietOption
-from ettr.core.errors import InputError
-from ettr.core.report import Note
+from ettr.core.errors import InputError, OutsideValidity
+from ettr.core.report import Headline, Note
 from ettr.logs.lifetimes import read_lifetimes
 from ettr.logs.training import goodput
 from ettr.logs.training import runs as training_runs
-from ettr.plan import from_fit, from_training
+from ettr.plan import from_fit, from_training, scenario_of
 from ettr.scenario import Scenario
 
 _watched = partial(typer.Option, rich_help_panel="Nodes and time")
@@ -258,9 +258,16 @@ def fit(
         )
         fitted = failures.fit(failure_log, split=column, progress=report.step)
         report.step("plan")
-        answer = from_fit(fitted, gpus, gpus_per_node, like, options.short_name(scenario_out or log))
-    with _kept(answer.scenario, scenario_out, as_json):
-        terminal.show("fit", fitted, as_json, {"plan": answer.to_dict()}, answer.report())
+        name = options.short_name(scenario_out or log)
+        try:
+            answer = from_fit(fitted, gpus, gpus_per_node, like, name)
+        except OutsideValidity as error:  # the log has an answer even if no job can run at its rate
+            scenario, plan = scenario_of(fitted, gpus, gpus_per_node, like, name), None
+            words = [*fitted.report(), Headline("Plan", apart=True), Note(str(error))]
+        else:
+            scenario, plan, words = answer.scenario, answer.to_dict(), answer.report()
+    with _kept(scenario, scenario_out, as_json):
+        terminal.show("fit", fitted, as_json, {"plan": plan}, words)
 
 
 def _refuse(unused: Mapping[str, object], log: Path) -> None:

@@ -22,6 +22,7 @@ with extras.needed("sweep"):
         failures_by_node,
     )
     from ettr.plots.finishing import finishing_date
+    from ettr.plots.goodput import goodput
     from ettr.plots.interval import ettr_by_interval
     from ettr.plots.mttf import mttf_by_size
     from ettr.plots.pools import spare_pool
@@ -41,6 +42,7 @@ __all__ = [
     "failures_after_repair",
     "failures_by_node",
     "finishing_date",
+    "goodput",
     "mitigations",
     "mttf_by_size",
     "power_day",
