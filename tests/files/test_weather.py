@@ -121,10 +121,26 @@ def test_what_is_no_day_is_refused(read, starts):
 
 def test_impossible_temperatures_and_times_are_set_aside_and_counted(read):
     text = csv(48) + "2025-07-03T00:00,451\nyesterday,20\n2025-07-03T02:00,\n2025-07-03T03:00,warm\n2025-07-03T04:00\n"
-    counts = read(text).ledger.set_index("reason")["n"]
+    ledger = read(text).ledger.set_index("reason")
+    counts = ledger["n"]
+    assert ledger.loc["not a number such as 12.5", "example"] == "line 53, 'warm'"
     assert counts["temperature outside -90 to 60 °C"] == 1
     assert counts["no time such as 2026-06-15T14:00"] == 1
-    assert counts["no temperature"] == counts["not a number"] == counts["fewer cells than the header"] == 1
+    assert counts["no temperature"] == counts["not a number such as 12.5"] == counts["fewer cells than the header"] == 1
+
+
+def test_a_decimal_comma_is_read_where_it_does_not_separate_columns(read):
+    point = csv(48, value=lambda i: f"{i / 4:.2f}")
+    comma = point.replace(",", ";").replace(".", ",")
+    assert read(comma).ambient_c == pytest.approx(read(point).ambient_c, nan_ok=True)
+    assert any("decimal sign" in note for note in read(comma).notes)
+    with pytest.raises(InputError, match="48 more cells than the header"):
+        read(point.replace(".", ","))
+
+
+def test_the_parts_of_the_year_in_a_file_are_named(read):
+    rows = csv(48) + csv(48, stamp="2025-12-{day:02d}T{hour:02d}:00").partition("\n")[2]
+    assert read(rows).covers == "07-01 to 07-02, 12-01 to 12-02"
 
 
 def test_29_february_is_set_aside(read):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
+
 import numpy as np
 import pytest
 
@@ -146,6 +148,47 @@ def test_a_weather_file_takes_the_place_of_the_sinusoid(plain, tmp_path):
 )
 def test_what_breaks_a_rule_is_answered_with_its_place(plain, values, message):
     assert message in refusal(plain.override, values)
+
+
+def hours_of(path, days, month="06"):
+    rows = [f"2025-{month}-{day:02d}T{hour:02d}:00,{20 + day / 10}" for day in days for hour in range(24)]
+    path.write_text("time,temperature\n" + "\n".join(rows), encoding="utf-8")
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("days", "productive_h", "starts", "hours"),
+    [
+        (range(1, 2), 500.0, None, "24 of the 8,760"),
+        (range(1, 8), 500.0, None, "168 of the 8,760"),
+        (range(1, 22), 500.0, None, ""),
+        (range(1, 22), 480.0, "06-02", ""),
+        (range(1, 31), None, None, "720 of the 8,760"),
+    ],
+)
+def test_weather_that_covers_too_little_of_the_run_is_said_before_any_number(
+    plain, tmp_path, days, productive_h, starts, hours
+):
+    heat = {"weather": hours_of(tmp_path / "hall.csv", days), "starts": starts}
+    run = plain.override({"job": {"productive_h": productive_h}, "heat": heat})
+    planned = plan.make(run, simulate=False)
+    warnings, report = planned.to_dict()["warnings"], planned.report()
+    if not hours:
+        assert not run.cautions and not any("weather" in text for text in warnings)
+    else:
+        assert hours in run.cautions[0] and run.cautions[0] in warnings
+        assert any(run.cautions[0] == section.text for section in report[:3])
+
+
+def test_a_year_without_a_month_is_said_and_a_whole_year_is_not(plain, tmp_path):
+    path, start = tmp_path / "hall.csv", datetime(2025, 1, 1)
+    times = [start + timedelta(hours=hour) for hour in range(8760)]
+    for left_out, expected in ((None, ()), (7, ("01-01 to 06-30, 08-01 to 12-31",))):
+        rows = [f"{time:%Y-%m-%dT%H:%M},15" for time in times if time.month != left_out]
+        path.write_text("time,temperature\n" + "\n".join(rows), encoding="utf-8")
+        run = plain.override({"job.productive_h": 9000.0, "heat": {"weather": str(path)}})
+        assert [part in caution for part, caution in zip(expected, run.cautions, strict=True)] == [True] * len(expected)
+    assert simulate(run, 1).report()[1].text == run.cautions[0]
 
 
 def test_files_that_change_are_read_again(plain, tmp_path):

@@ -117,7 +117,7 @@ def compare(
         "recommendation": recommended.to_dict() if recommended else None,
         "added_by_simulation": plain_values(added),
         "changes": changes,
-        "warnings": implausible(run),
+        "warnings": (*implausible(run), *run.cautions),
     }
     report = [] if as_json else answer.report(recommended, added)
     if report and reason:

@@ -68,7 +68,7 @@ def power(
         answer = model.drawn(run, seed, profile, timeline, rules)
     note = Note(f"The series is at {shlex.quote(str(series))}")
     with outputs.written(series, lambda: _csv(answer), note, as_json):
-        terminal.show("power", answer, as_json, {"changes": changes, "warnings": implausible(run)})
+        terminal.show("power", answer, as_json, {"changes": changes, "warnings": (*implausible(run), *run.cautions)})
 
 
 def _csv(answer: model.Drawn) -> str:

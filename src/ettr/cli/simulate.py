@@ -95,7 +95,7 @@ def simulate(
             if not str(error).startswith("horizon_h"):
                 raise
             raise InputError(f"--days {days:g}: {error}") from error
-    extra: dict[str, Any] = {"changes": changes, "warnings": implausible(run)}
+    extra: dict[str, Any] = {"changes": changes, "warnings": (*implausible(run), *run.cautions)}
     report = outcome.report()
     if days is None:
         model = closed_form(run)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ettr.core.errors import InputError
-from ettr.core.numbers import number_of, whole_number_of
+from ettr.core.numbers import number_of, whole_number_of, with_decimal_point
 from ettr.core.validity import AIR_C
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
@@ -80,9 +80,11 @@ class Weather:
 
     @property
     def covers(self) -> str:
-        """First and last day of the file, e.g. ``01-01 to 12-31``."""
-        hours = np.flatnonzero(~np.isnan(self.ambient_c)) // 24
-        return f"{_day_name(int(hours[0]))} to {_day_name(int(hours[-1]))}"
+        """First and last day of each part of the year in the file, at most three, e.g. ``01-01 to 12-31``."""
+        days = np.unique(np.flatnonzero(~np.isnan(self.ambient_c)) // 24)
+        parts = np.split(days, np.flatnonzero(np.diff(days) > 1) + 1)
+        spans = [f"{_day_name(int(part[0]))} to {_day_name(int(part[-1]))}" for part in parts]
+        return ", ".join([*spans[:3], *(["..."] if len(spans) > 3 else [])])
 
     def window(self, starts: str | None = None, n_days: int = 365) -> pd.DataFrame:
         """Return the hours of some days.
@@ -239,8 +241,10 @@ class _Records:
         try:
             value = number_of(text)
         except ValueError:
-            reason = "no temperature" if text.strip().lower() in ("", "na", "nan", "null", "m", "-") else "not a number"
-            self._ledger.not_parsed(reason, place=place)
+            if text.strip().lower() in ("", "na", "nan", "null", "m", "-"):
+                self._ledger.not_parsed("no temperature", place=place)
+            else:
+                self._ledger.not_parsed("not a number such as 12.5", place=f"{place}, {text.strip()[:20]!r}")
             return None
         if value in _SENTINELS:
             self._ledger.not_parsed("sentinel for a missing temperature", place=place)
@@ -298,9 +302,16 @@ class _Records:
             if len(cells) <= max(columns):
                 self._ledger.not_parsed("fewer cells than the header", place=place)
                 continue
+            if any(cell.strip() for cell in cells[len(names) :]):  # such as decimal commas between commas
+                self._ledger.not_parsed("more cells than the header", place=place)
+                continue
             moment = self._moment(cells[columns[0]], place)
+            text = cells[columns[1]]
+            if delimiter != "," and "," in text:
+                text = with_decimal_point(text)
+                self._ledger.note("a comma in a temperature is a decimal sign, because columns are not separated by it")
             if moment is not None:
-                yield moment, cells[columns[1]], place
+                yield moment, text, place
 
     def _columns(self, cells: list[str]) -> tuple[int, int] | None:
         """Columns of times and temperatures; None for a line that is not a header."""

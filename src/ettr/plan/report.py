@@ -140,6 +140,7 @@ def _interval(plan: PlannedRun) -> str:
 
 def plan_warnings(plan: PlannedRun) -> Iterator[str]:
     """Yield the risks that the best ETTR does not show, a sentence each."""
+    yield from plan.original.cautions
     if (
         plan.scenario.checkpoint.tiers
         and plan.budget.n_failures > 0

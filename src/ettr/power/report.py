@@ -96,6 +96,7 @@ class Drawn(Answer):
             checked = [Headline("Limits of the specification"), _limits_table(self.limits)]
         return [
             Headline(self.run.title),
+            *map(Note, self.run.cautions),
             Note(
                 f"{self.profile.n_gpus:,} x {self.profile.title}, one simulated run (seed {self.seed}): mean "
                 f"{megawatts(self.measured.mean_mw)} at the grid over {duration(self.measured_h)}."

@@ -191,7 +191,8 @@ class Comparison(Answer):
 
     def report(self, recommendation: Recommendation | None = None, added: Sequence[Addition] = ()) -> Report:
         """Return the ranking on one screen, with the recommended set if there is one."""
-        sections: Report = [Headline(self.study.scenario.title), Note(_base(self))]
+        sections: Report = [Headline(self.study.scenario.title), *map(Note, self.study.scenario.cautions)]
+        sections.append(Note(_base(self)))
         sections += _ranking(self)
         sections += _not_ranked(self)
         if recommendation:

@@ -11,6 +11,7 @@ import numpy as np
 
 from ettr import evidence
 from ettr.core.errors import InputError, OutsideValidity
+from ettr.core.sentences import duration
 from ettr.core.units import H_PER_DAY
 from ettr.core.validity import AIR_C
 from ettr.files import weather
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
 
     from ettr.scenario.failures import Mode
     from ettr.scenario.heat import Heat
+
+_COVERED = 0.95
+"""Share of the run that a weather file must cover to be used without a caution; eleven months of a year are less."""
 
 
 @dataclass(frozen=True)
@@ -266,6 +270,21 @@ def _notes_of(heat: Heat, work_h: float) -> tuple[str, ...]:
     if work_h > weather.HOURS:
         notes.append("the run is longer than a year, and the one year stands for all of it")
     return (*source.notes, *notes)
+
+
+def weather_cautions(heat: Heat | None, work_h: float) -> tuple[str, ...]:
+    """Return a caution if all hours of a weather file stand for a run of which it covers too little."""
+    if heat is None or heat.weather is None or heat.starts is not None:  # with starts, it must cover the run
+        return ()
+    source = _read(heat.weather)
+    n_hours = int(np.isfinite(source.ambient_c).sum())
+    if n_hours >= _COVERED * min(work_h, weather.HOURS):
+        return ()
+    return (
+        f"Caution: {source.source} has weather for {n_hours:,} of the {weather.HOURS:,} hours of a year "
+        f"({source.covers}), and the run trains for {duration(work_h)}: the rest of the run is assumed to have the "
+        "same weather. Use a file that covers the run, with its first day as heat.starts.",
+    )
 
 
 def _read(path: str) -> weather.Weather:

@@ -23,7 +23,7 @@ from ettr.scenario.fields import swept
 from ettr.scenario.fleet import Elastic, Repair, SlowNodes, Spares
 from ettr.scenario.gpu import Gpu
 from ettr.scenario.heat import Heat
-from ettr.scenario.heat_response import HeatResponse, heat_response
+from ettr.scenario.heat_response import HeatResponse, heat_response, weather_cautions
 from ettr.scenario.loader import stamp
 from ettr.scenario.sections import Cluster, Job, Maintenance, Measured, Prediction, Recovery
 from ettr.scenario.survival import survival_by_mode
@@ -97,6 +97,11 @@ class RunFields(Section):
     def heat_response(self) -> HeatResponse | None:
         """Temperatures, clocks and speed over the hours of the weather; None without heat."""
         return heat_response(self.heat, self.cluster.n_gpus, self.productive_h) if self.heat else None
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """Sentences that belong before any result: weather that covers too little of the run."""
+        return weather_cautions(self.heat, self.productive_h)
 
     @property
     def files(self) -> tuple[str, ...]:

@@ -277,6 +277,7 @@ class Simulation(Answer):
         """Return ETTR, finishing times and mean time budget with errors, next to the analytical model if given."""
         return [
             Headline(self.scenario.title),
+            *map(Note, self.scenario.cautions),
             Note(_ettr(self, expected)),
             *map(Note, _ended(self)),
             Headline(_when(self)),
