@@ -187,6 +187,25 @@ def test_other_metrics_are_passed_over():
     assert len(log.events) == 2 and log.n("dropped", "another metric") == 7
 
 
+@pytest.mark.parametrize(
+    ("text", "metric"),
+    [
+        (
+            f'# TYPE DCGM_EXP_XID_ERRORS_COUNT gauge\nDCGM_EXP_XID_ERRORS_COUNT{{gpu="0",xid="79"}} 1 {T0}000',
+            "DCGM_EXP",
+        ),
+        (f'node_cpu_seconds_total{{cpu="0", mode="idle"}} 9.5 {T0}000', "node_cpu_seconds_total"),
+        (f"# HELP node_load1 Load.\n# TYPE node_load1 gauge\nnode_load1 0.5 {T0}000\n", "node_load1"),
+        ('# TYPE jobs counter\njobs_total{queue="a, b"} 5 1740787200.5\n# EOF\n', "jobs_total"),
+        (as_json([(labels(), values(0, 79))]).replace(NAME, "DCGM_FI_DEV_XID_ERRORS_SEEN"), "XID_ERRORS_SEEN"),
+    ],
+)
+def test_a_file_of_another_metric_is_refused_with_its_name_and_the_query(text, metric):
+    assert FORMAT.sniff(text.split("\n"))
+    with pytest.raises(InputError, match=rf"no sample of {NAME}, only of .*{metric}.*/query_range"):
+        outcome(FORMAT, text)
+
+
 def test_one_scrape_has_no_time():
     with pytest.raises(InputError, match=r"single scrape: its 28 samples .*/query_range"):
         outcome(FORMAT, as_text(FLEET, stamp=lambda _: ""))

@@ -22,6 +22,12 @@ MOST_SERIES = 200_000
 _LABEL = re.compile(r'\b(\w+)\s*=\s*"((?:[^"\\]|\\.)*)"', re.ASCII)
 _JSON = re.compile(r'\s*(?:\[|\{\s*(?:["}]|$))')
 """Start of JSON, as opposed to text."""
+_TEXT = re.compile(
+    r"# (?:HELP [A-Za-z_:][\w:]* |TYPE [A-Za-z_:][\w:]* \w+$|EOF$)|DCGM_(?:FI|EXP)_"
+    r"|[A-Za-z_:][\w:]*\{(?:\s*\w+\s*=\s*\"(?:[^\"\\]|\\.)*\"\s*,?)+\}\s*[-+.\dNI]",
+    re.ASCII,
+)
+"""Start of a line in Prometheus text: a comment on a metric, or a sample with labels."""
 _ANSWER = ("status", "error", "errorType", "data.resultType", "resultType")
 
 
@@ -48,11 +54,11 @@ _Samples = Iterator[tuple[LabelledSeries, list[str]]]
 
 
 def speaks_of(head: list[str], metrics: Iterable[str]) -> bool:
-    """Return whether the first lines of a file are from the DCGM exporter or a range query."""
+    """Return whether the first lines of a file are Prometheus text, or a range query with one of the metrics."""
     start = "\n".join(head)
     if _JSON.match(start):
         return any(word in start for word in (*metrics, '"resultType"', '"errorType"'))
-    return any(line.startswith("DCGM_FI_") or any(name in line for name in metrics) for line in head)
+    return any(_TEXT.match(line) or any(name in line for name in metrics) for line in head)
 
 
 def samples_in(

@@ -69,6 +69,7 @@ class _Gauges:
         self.hosts: set[str] = set()
         self.span = Span()
         self.n_samples = 0
+        self.others: dict[str, None] = {}  # the first names of other metrics
 
     def series(self, labels: Mapping[str, str]) -> _Gauge:
         """Return the gauge for samples with these labels."""
@@ -154,7 +155,8 @@ def _us(text: str) -> int | None:
 
 def _take(series: LabelledSeries, sample: list[str], gauges: _Gauges) -> None:
     """Add one time and value."""
-    if series.labels.get("__name__", METRIC) not in _METRICS:
+    if (metric := series.labels.get("__name__", METRIC)) not in _METRICS:
+        gauges.others |= {metric[:60]: None} if len(gauges.others) < 3 else {}
         return gauges.ledger.dropped(_OTHER, place=series.place)
     if len(sample) != 2:
         return gauges.ledger.not_parsed("sample in an unknown form", place=series.place)
@@ -173,11 +175,12 @@ def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> N
     for series, sample in samples_in(source, ledger, lambda: gauges.n_samples, _QUERY, comments=True):
         _take(series, sample, gauges)
     if gauges.span.window is None:
+        found = f", only of {', '.join(gauges.others)}" if gauges.others else ""
         raise InputError(
             f"{source.name} is a single scrape: its {gauges.n_samples:,} samples of {METRIC} have no time stamps. "
             f"Give {_QUERY}"
             if gauges.n_samples
-            else f"{source.name} has no sample of {METRIC}: enable it in the exporter, and give {_QUERY}"
+            else f"{source.name} has no sample of {METRIC}{found}: let the exporter collect it, and give {_QUERY}"
         )
     gauges.add_failures(events)
     events.distinct = True
