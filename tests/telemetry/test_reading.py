@@ -212,6 +212,114 @@ def test_plain_tables_in_many_spellings(read, header, row):
     assert means.tolist() == pytest.approx([500, 60, 1900])
 
 
+AMD = {
+    "monitor of the first versions": ("timestamp,gpu,power,gpu_t,mem_t,gfx_clk,gfx", "{t},0,500,60,70,2100,50"),
+    "monitor": (
+        "timestamp,gpu,xcp,power_usage,max_power,hotspot_temperature,memory_temperature,gfx_clk,gfx,mem",
+        "{t},0,0,500,750,60,70,2100,50,5",
+    ),
+    "metric": (
+        "timestamp,gpu,gfx_activity,umc_activity,socket_power,gfx_0_clk,mem_0_clk,edge,hotspot,mem",
+        "{t},0,50,5,500,2100,900,N/A,60,70",
+    ),
+    "rocm-smi with a time": (
+        "timestamp,device,Temperature (Sensor edge) (C),Temperature (Sensor junction) (C),"
+        "Temperature (Sensor memory) (C),Average Graphics Package Power (W),GPU use (%),gfx_clk",
+        "{t},card0,55.0,60.0,70.0,500.0,50,2100",
+    ),
+}
+
+
+def rows_of(header, row, n=5):
+    return "\n".join([header, *(row.format(t=T0 + t) for t in range(n))])
+
+
+@pytest.mark.parametrize("tool", AMD)
+def test_amd_tools_are_read_and_not_taken_for_the_base_gpu(read, tool):
+    recording = read(rows_of(*AMD[tool]))
+    values = recording.samples[["power_w", "temperature_c", "memory_c", "clock_mhz", "utilisation"]]
+    assert values.drop_duplicates().to_numpy().tolist() == [[500, 60, 70, 2100, 0.5]]
+    assert any("no preset is an AMD GPU" in note for note in recording.notes) and recording.start is not None
+
+
+def test_a_load_of_the_memory_is_no_temperature(read):
+    recording = read(rows_of("timestamp,gpu,power_usage,gfx_clk,gfx,mem", "{t},0,500,2100,50,45"))
+    assert recording.samples["memory_c"].isna().all() and "'mem'" in recording.notes[0]
+
+
+def test_columns_that_are_not_read_are_named_with_the_mapping_of_those_alike(read):
+    recording = read(rows_of("t_s,power_w,die (C),core freq,hbm temp,load,fan", "{t},500,60,1900,70,0.5,30"))
+    assert recording.notes[0].startswith("columns that are not read: 'die (C)', 'core freq', 'hbm temp', 'load', 'fan'")
+    mapping = {"memory": "hbm_temp", "temperature": "die", "clock": "core_freq", "utilisation": "load"}
+    assert f"`columns={mapping!r}`" in recording.notes[0]
+    assert recording.to_dict()["notes"][0] == recording.notes[0]
+    assert any("columns={" in section.text for section in recording.report())
+    mapped = read(rows_of("t_s,power_w,die (C),core freq", "{t},500,60,1900"), columns=dict(list(mapping.items())[1:3]))
+    assert mapped.samples["temperature_c"].tolist() == [60] * 5 and mapped.samples["clock_mhz"].tolist() == [1900] * 5
+    assert not any("not read" in note for note in mapped.notes)
+
+
+def test_a_unit_in_the_heading_that_no_temperature_has_is_counted(read, count):
+    recording = read(rows_of("t_s,power_w,temperature (V)", "{t},500,60"))
+    assert count(recording, "not parsed", "temperature (V): unknown unit 'v'") == 5
+
+
+def test_a_header_again_may_have_another_order(read, count):
+    text = rows_of("t_s,power_w,temp_c", "{t},500,60") + "\n" + "t_s,temp_c,power_w\n" + f"{T0 + 9},60,500"
+    recording = read(text)
+    assert recording.samples["power_w"].tolist() == [500] * 6 and count(recording, "dropped", "repeated header") == 1
+
+
+def test_decimal_commas_are_read_between_semicolons_and_nowhere_else(read, count):
+    semicolons = "timestamp;index;power.draw [W];clocks.sm [MHz]\n2025/06/01 10:00:00,500;0;1.114,68 W;1755,5 MHz"
+    recording = read(semicolons)
+    assert recording.samples.loc[0, ["power_w", "clock_mhz"]].tolist() == [1114.68, 1755.5]
+    assert any("decimal sign" in note for note in recording.notes)
+    with pytest.raises(InputError, match=r"5 x power_w: no number such as 114.68; the first in line 2, '1,980'"):
+        read(rows_of("t_s\tpower_w", "{t}\t1,980"))
+    with pytest.raises(InputError, match="5 x row has more cells than the header, as with decimal commas"):
+        read(rows_of("t_s,power_w", "{t},500,5"))
+
+
+DMON = """\
+#Date       Time        gpu    pwr  gtemp  mtemp     sm    mem   mclk   pclk
+#YYYYMMDD   HH:MM:SS    Idx      W      C      C      %      %    MHz    MHz
+ 20250601   10:00:00      0    500     60      -     50      5   2619   1980
+ 20250601   10:00:01      0    502     61      -     51      5   2619   1980
+"""
+
+
+@pytest.mark.parametrize("text", [DMON + DMON.replace("10:00", "10:01"), DMON.replace("    ", ", ")])
+def test_dmon_with_dates_is_read(read, count, text):
+    recording = read(text)
+    assert recording.start == pd.Timestamp("2025-06-01T10:00:00Z") and recording.step_s == 1
+    first = recording.samples.loc[0, ["power_w", "temperature_c", "clock_mhz", "utilisation"]]
+    assert first.tolist() == [500, 60, 1980, 0.5] and recording.power_window_s == 1
+    assert count(recording, "dropped", "mtemp: no value") == len(recording.samples)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (DMON.replace("Date       Time", " ").replace("20250601   10:00:00", ""), "without dates and times; .*-o DT"),
+        (DMON.replace("Date", "").replace("20250601", ""), "without dates and times"),
+        ("# gpu  pid  type  sm  command\n  0  77  C  98  python\n", "nvidia-smi pmon, which has no power"),
+        ("#Entity   TMPTR   POWER\nID        C       W\nGPU 0     45      57.4\n", "dcgmi dmon, which has no times"),
+        ("Sun Jun  1 10:00:00 2025\n+------+\n| NVIDIA-SMI 550.54  CUDA 12.4 |\n", "a screen with one moment"),
+        ("\n======NVSMI LOG======\n\nAttached GPUs : 1\n", "a screen with one moment"),
+        ("2025/06/01 10:00:00.000, 0, 500.00 W, 60\n", "has no header"),
+        ("index, power.draw [W], temperature.gpu\n0, 500.00 W, 60\n", "must have the column timestamp"),
+        ("device,Temperature (Sensor edge) (C),Average Graphics Package Power (W)\ncard0,45,112\n", "must have times"),
+        ("TIMESTAMP  GPU  POWER   GPU_T\n1748772000    0  123 W   38 C\n", "screen of amd-smi, not its CSV"),
+        ("# TYPE DCGM_EXP_CLOCK_EVENTS_COUNT gauge\n", "no power or temperature of a GPU. Use the range query"),
+    ],
+)
+def test_output_without_times_or_power_is_refused_with_the_command_to_record(read, text, message):
+    with pytest.raises(InputError, match=message) as refused:
+        read(text)
+    assert any(command in str(refused.value) for command in ("nvidia-smi --query-gpu=timestamp", "curl -G"))
+
+
 LONG = "timestamp,gpu,power_w,temperature_c\n" + "".join(
     f"2025-07-27T00:00:{s:02d}Z,{gpu},{100 * (gpu + 1) + s},{40 + gpu}\n" for s in range(30) for gpu in (0, 1)
 )

@@ -106,10 +106,11 @@ def fit(
 ) -> None:
     """Fit a GPU's power and thermal figures to a recording, or make a recording.
 
-    `ettr telemetry FILE` reads the CSV of nvidia-smi, Prometheus data of the DCGM exporter, or a table with t_s and
-    power_w. Each fitted figure (power levels, thermal resistance, time constant, leakage) comes with its 95% CI and the
-    value of the base GPU, or with the reason why the recording cannot resolve it. Discarded samples are counted by
-    reason. The GPU file of --part-out is the base GPU with the fitted figures.
+    `ettr telemetry FILE` reads the CSV of nvidia-smi or amd-smi, the text of nvidia-smi dmon -o DT, Prometheus data of
+    the DCGM exporter, or a table with t_s and power_w. Each fitted figure (power levels, thermal resistance, time
+    constant, leakage) comes with its 95% CI and the value of the base GPU, or with the reason why the recording cannot
+    resolve it. Discarded samples are counted by reason. The GPU file of --part-out is the base GPU with the fitted
+    figures.
 
     `ettr telemetry record` makes a recording on this machine; `ettr telemetry record --help` describes it. Write
     ./record for a file of that name.

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ettr.core.errors import InputError
-from ettr.core.numbers import number_of
+from ettr.core.numbers import number_of, with_decimal_point
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
-from ettr.files.tables import first_line, header_of, rows
-from ettr.telemetry.format import QUANTITIES
+from ettr.files.tables import columns_found, first_line, header_of, listed_names, rows
+from ettr.telemetry.format import NOT_READ, QUANTITIES
 
 SILENT = frozenset({"", "-", "n/a", "na", "nan", "null", "none", "err!", "unknown", "not supported", "not available"})
 """Cells that mean no value, with or without brackets."""
@@ -57,15 +57,17 @@ class Cells:
 
     def __init__(self, quantity: str, column: str, unit: str, ledger: Ledger) -> None:
         self._column, self._ledger = column, ledger
-        self._units = _UNITS[quantity]
+        self._units, self._unit = _UNITS[quantity], unit.lower()
         self._scale = scale_of(quantity, unit) if unit else 1.0
 
     def read(self, text: str, place: str) -> float:
         """Return the number in a cell; NaN, and a count in the ledger, if it is empty or not readable."""
         try:
-            return number_of(text) * (self._scale or NAN) if text[-1:].isdigit() else self._with_unit(text, place)
+            if text[-1:].isdigit() and self._scale is not None:
+                return number_of(text) * self._scale
         except ValueError:
-            return self._with_unit(text, place)
+            pass
+        return self._with_unit(text, place)
 
     def _with_unit(self, text: str, place: str) -> float:
         """Number of a cell that is empty or has a unit."""
@@ -75,12 +77,12 @@ class Cells:
             return NAN
         match = _CELL.fullmatch(cell)
         if not match:
-            self._ledger.not_parsed(f"{self._column}: no number", place=place)
+            self._ledger.not_parsed(f"{self._column}: no number such as 114.68", place=f"{place}, {cell[:20]!r}")
             return NAN
         number, unit = float(match[1]), match[2].strip().lower()
         scale = self._units.get(unit) if unit else self._scale
         if scale is None:
-            self._ledger.not_parsed(f"{self._column}: unknown unit {unit[:12]!r}", place=place)
+            self._ledger.not_parsed(f"{self._column}: unknown unit {(unit or self._unit)[:12]!r}", place=place)
             return NAN
         return number * scale
 
@@ -89,6 +91,14 @@ _HEADING = re.compile(r"^(.*?)\s*[\[(]([^\])]*)[\])]$")
 
 Names = Mapping[str, Sequence[str]]
 """Accepted column names of each quantity, in order of preference."""
+_OTHER_PART = r"(?!.*(mem|hbm|vram|cpu|soc|fan|limit|max|video|enc|dec|jpeg|reason))"
+_ALIKE = {
+    "memory": ("memory_c", r".*(mem|hbm|vram).*(te?mp.*|_t|_c)"),
+    "temperature": ("temperature_c", rf"{_OTHER_PART}.*(te?mp.*|_t|_c|die|junction|hot.?spot|edge)"),
+    "clock": ("clock_mhz", rf"{_OTHER_PART}.*(cl(oc)?k|freq|mhz).*"),
+    "utilisation": ("utilisation", rf"{_OTHER_PART}.*(util|load|busy|activity).*"),
+}
+"""Short name of each quantity that a table may lack, its name, and the names of columns that may hold it."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +111,11 @@ class Heading:
     text: str
 
 
+def heading_name(text: str) -> str:
+    """Return the name of a column as in ``Names``: in lower case, with underscores for spaces."""
+    return "_".join(text.lower().split())
+
+
 def _headings(cells: Iterable[str]) -> list[Heading]:
     """Headings of a header row."""
     headings = []
@@ -108,7 +123,7 @@ def _headings(cells: Iterable[str]) -> list[Heading]:
         text = cell.strip()
         parts = _HEADING.fullmatch(text)
         name, unit = (parts[1], parts[2]) if parts else (text, "")
-        headings.append(Heading(at, name.strip().lower(), unit.strip(), text))
+        headings.append(Heading(at, heading_name(name), unit.strip(), text))
     return headings
 
 
@@ -151,6 +166,7 @@ class Columns:
             )
         self.by_quantity = _find(headings, names)
         self.width = len(cells)
+        self._not_read = [heading for heading in headings if heading not in self.by_quantity.values()]
         self._units = units
         self._cells = {
             quantity: Cells(quantity, heading.text, self.unit(quantity), ledger)
@@ -161,6 +177,18 @@ class Columns:
     def __contains__(self, quantity: str) -> bool:
         """Return True if the table has a column of a quantity."""
         return quantity in self.by_quantity
+
+    def not_read(self) -> str:
+        """Return a note of the columns that are not read, and how to name those that look like a missing quantity."""
+        alike = {
+            short: heading.name
+            for short, (quantity, pattern) in _ALIKE.items()
+            for heading in reversed(self._not_read)
+            if quantity not in self and re.fullmatch(pattern, heading.name)
+        }
+        named = f"; name them, e.g. `columns={alike!r}`" if alike else ""
+        texts = [heading.text for heading in self._not_read if heading.text]
+        return f"{NOT_READ}: {listed_names(texts)}{named}" if texts else ""
 
     def unit(self, quantity: str) -> str:
         """Return the unit in the heading of a quantity; empty if there is none."""
@@ -182,7 +210,7 @@ def table(
     names: Names,
     needed: Names,
     units: Mapping[str, str] | None = None,
-    again: str | None = None,
+    lines: Iterator[tuple[str, list[str]]] | None = None,
 ) -> Iterator[tuple[str, Columns, list[str]]]:
     """Yield every complete row below a header, with its place in the file and the parsed header.
 
@@ -198,20 +226,27 @@ def table(
         Descriptions of required columns, each with the quantities of which one is enough.
     units : mapping of str to str or None
         Units of columns without one in the heading, by column name.
-    again : str or None
-        First cell, in lower case, of a repeated header, as in appended recordings.
+    lines : iterator or None
+        Place and cells of each line, for files that are not separated by commas, semicolons, tabs or bars.
     """
-    columns = None
-    for place, row in rows(source, ledger):
-        if columns is None or row[0].strip().lower() == again:
+    columns, again = None, ""
+    delimiter = header_of(first_line(source.head()))[1]
+    for place, cells in lines or rows(source, ledger, delimiter=delimiter):
+        row = [with_decimal_point(cell) for cell in cells] if delimiter == ";" else cells
+        if row != cells:
+            ledger.note("a comma in a number is a decimal sign, because columns are separated by semicolons")
+        if columns is None or (again and row[0].strip().lower() == again):
             if columns is not None:
                 ledger.dropped("repeated header", place=place)
-            columns = Columns(row, names, ledger, units or {})
+            columns, again = Columns(row, names, ledger, units or {}), row[0].strip().lower()
             for requirement, quantities in needed.items():
                 if not any(quantity in columns for quantity in quantities):
-                    listed = ", ".join(repr(cell.strip()) for cell in row[:20])
-                    raise InputError(f"{source.name} must have {requirement}. Its columns: {listed}")
+                    raise InputError(f"{source.name} must have {requirement}. {columns_found(row)}")
+            if note := columns.not_read():
+                ledger.note(note, first=True)
         elif len(row) < columns.width:
             ledger.not_parsed("row is too short", place=place)
+        elif any(cell.strip() for cell in row[columns.width :]):  # such as decimal commas between commas
+            ledger.not_parsed("row has more cells than the header, as with decimal commas", place=place)
         else:
             yield place, columns, row

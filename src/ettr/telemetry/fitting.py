@@ -15,7 +15,7 @@ from ettr.scenario.gpu import Gpu
 from ettr.telemetry import leakage, plateaus, thermal_fit
 from ettr.telemetry.estimates import Estimate, if_significant, mean_of, together
 from ettr.telemetry.fitted import OVER, Level, TelemetryFit
-from ettr.telemetry.format import Telemetry
+from ettr.telemetry.format import NOT_READ, Telemetry
 from ettr.telemetry.phases import PHASES, START_UP, Pattern, phases_of, returns_of
 
 LEAST_SAMPLES = 20
@@ -261,7 +261,7 @@ def _notes(
     telemetry: Telemetry, gpus: list[_Gpu], stages: plateaus.Plateaus, levels: tuple[Level, ...]
 ) -> tuple[str, ...]:
     """Notes on the thermal model, unnamed levels, and phases missing from the recording."""
-    notes = list(telemetry.notes)
+    notes = [note for note in telemetry.notes if not note.startswith(NOT_READ)]  # which the recording reports
     if any(not device.thermal.fits_well for device in gpus):
         worst = float(pd.Series([device.thermal.residual_k for device in gpus]).max())
         notes.append(

@@ -12,7 +12,7 @@ import pandas as pd
 
 from ettr.core.errors import UnknownName
 from ettr.core.report import Answer, Headline, Note, Report, plain_values
-from ettr.core.sentences import duration
+from ettr.core.sentences import capital, duration
 from ettr.core.units import S_PER_H
 
 QUANTITIES = ("power_w", "temperature_c", "memory_c", "clock_mhz", "utilisation")
@@ -20,6 +20,8 @@ QUANTITIES = ("power_w", "temperature_c", "memory_c", "clock_mhz", "utilisation"
 
 AVERAGED_S = 1.0
 """Averaging time of NVML's power reading on Ampere and later, except on the A100. [s]"""
+NOT_READ = "columns that are not read"
+"""Start of the note that names them."""
 GAP_STEPS = 3.0
 """Longest pause in sampling steps that is not a gap."""
 
@@ -113,7 +115,7 @@ class Telemetry(Answer):
         """Return everything but the samples as plain values for JSON."""
         names = ("source", "format", "start", "n_gpus", "length_s", "step_s", "power_window_s", "gaps", "ledger")
         record = {name: getattr(self, name) for name in names}
-        return dict(plain_values({**record, "n_samples": len(self.samples)}))
+        return dict(plain_values({**record, "n_samples": len(self.samples), "notes": self.notes}))
 
     def report(self) -> Report:
         """Return the report: samples, gaps, and rows that were left out."""
@@ -160,6 +162,7 @@ def _reading(recording: Telemetry) -> Iterator[str]:
     for row in recording.ledger.to_dict("records"):
         place = f" (first: {row['example']})" if row["example"] else ""
         yield f"{row['n']:,} {row['action']}: {row['reason']}{place}"
+    yield from (f"{capital(note)}." for note in recording.notes if note.startswith(NOT_READ))
 
 
 def short(value: float) -> str:

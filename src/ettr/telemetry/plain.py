@@ -13,9 +13,19 @@ from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
 from ettr.files.tables import columns_found, first_line, header_of, same_name
 from ettr.files.times import epoch_s
-from ettr.telemetry.columns import NAN, Cells, Columns, Names, names_in, scale_of, table
+from ettr.telemetry.columns import NAN, Cells, Columns, Names, heading_name, names_in, scale_of, table
+from ettr.telemetry.nvidia_smi import COMMAND
 from ettr.telemetry.samples import LONGEST_S, Samples
 
+_AMD = {
+    "power_w": "power_usage socket_power current_socket_power average_socket_power "
+    "average_graphics_package_power current_socket_graphics_package_power",
+    "temperature_c": "hotspot_temperature hotspot gpu_t temperature_(sensor_junction) temperature_(sensor_edge) edge",
+    "memory_c": "memory_temperature mem_temp mem_t temperature_(sensor_memory)",
+    "clock_mhz": "gfx_clk gfx_clock gfx_0_clk",
+    "utilisation": "gfx gfx_activity gfx_util gpu_use",
+}
+"""Names of amd-smi and rocm-smi."""
 _NAMES = {
     "t_s": ("t_s", "time_s", "seconds", "elapsed_s", "elapsed", "t_ms", "time_ms", "t"),
     "time": ("timestamp", "time", "datetime", "date"),
@@ -28,38 +38,54 @@ _NAMES = {
     "step": ("step", "phase", "state"),
     "window": ("power_window_s",),
 }
-_NEEDED = {"a time column (t_s)": ("t_s", "time"), "a power column (power_w)": ("power_w",)}
-_UNITS = {
-    name: unit
-    for unit, names in {
-        "mW": ("power_mw",),
-        "kW": ("power_kw",),
-        "GHz": ("clock_ghz",),
-        "ms": ("t_ms", "time_ms"),
-        "%": ("utilisation_pct", "utilization_pct", "util_pct", "gpu_util"),
-    }.items()
-    for name in names
+_NAMES |= {quantity: (*_NAMES[quantity], *names.split()) for quantity, names in _AMD.items()}
+_OF_AMD = re.compile(r"gfx|gpu_t$|hotspot_temperature|.*socket|.*package|.*_\(sensor")
+_RECORD = f"Record with {COMMAND}, or on AMD GPUs with `amd-smi monitor -ptu -w 1 --csv > gpus.csv`"
+_NEEDED = {
+    f"times: a column t_s or timestamp, or another named by `columns={{'time': 'NAME'}}`. {_RECORD}": ("t_s", "time"),
+    "power: a column power_w, or another named by `columns={'power': 'NAME'}`": ("power_w",),
 }
+_OTHER_TOOLS = {
+    r"(.*, *)?\d{4}/\d\d/\d\d \d\d:\d\d:\d\d\.\d+ *,": "has no header: write the names after --query-gpu into it",
+    r"(?s).*(NVIDIA-SMI \d|NVSMI LOG|ROCm System Management)": "is a screen with one moment, not a recording",
+    r"#Entity\b": "is the text of dcgmi dmon, which has no times",
+    r"#.*\bpid\b": "is the text of nvidia-smi pmon, which has no power",
+    r"#(.*\s)?gpu\b": "is the text of nvidia-smi dmon without dates and times; `nvidia-smi dmon -s pu -o DT` has them",
+    r"[A-Z ]*\bGPU {2,}(XCP {2,})?POWER\b": "is the screen of amd-smi, not its CSV",
+}
+"""Start of the output of tools that no fit can use, and why."""
+_PERCENT = ("utilisation_pct", "utilization_pct", "util_pct", "gpu_util", *_AMD["utilisation"].split())
+_UNITS = {"power_mw": "mW", "power_kw": "kW", "clock_ghz": "GHz", "t_ms": "ms", "time_ms": "ms"}
+_UNITS |= dict.fromkeys(_PERCENT, "%")
 _ALIASES = {"power": "power_w", "temperature": "temperature_c", "memory": "memory_c", "clock": "clock_mhz"}
 """Short names of quantities, for the mapping of columns."""
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
 
 
 def _sniff(head: list[str]) -> bool:
-    """True for a header with a time and a power."""
+    """True for a header with a time or a power, and for the output of other tools, which is refused."""
     names = names_in(head)
-    return bool(names & {*_NAMES["t_s"], *_NAMES["time"]}) and bool(names & set(_NAMES["power_w"]))
+    return bool(names & {*_NAMES["t_s"], *_NAMES["time"], *_NAMES["power_w"]}) or bool(_other_tool(head))
+
+
+def _other_tool(head: list[str]) -> str:
+    """Why the output of another tool cannot be used; empty for a table."""
+    start = "\n".join([line for line in head if line.strip()][:4])
+    return next((why for pattern, why in _OTHER_TOOLS.items() if re.match(pattern, start)), "")
 
 
 def _read(source: Source, zone: tzinfo | None, samples: Samples, ledger: Ledger) -> None:
     """Read every row after the header."""
+    if why := _other_tool(source.head()):
+        raise InputError(f"{source.name} {why}. {_RECORD}")
     stamps, window_s, kinds, columns = Stamps(zone, ledger), Cells("t_s", "power_window_s", "", ledger), set(), None
     names = _column_names(samples.columns, source)
     for place, columns, row in table(source, ledger, names, _NEEDED, _UNITS):
         elapsed = "t_s" in columns
         at, calendar = _seconds(columns.text("t_s" if elapsed else "time", row), stamps)
         if at is None:
-            ledger.not_parsed("time is neither a number nor a time stamp", place=place)
+            text = columns.text("t_s" if elapsed else "time", row)
+            ledger.not_parsed("time is neither a number nor a time stamp", place=f"{place}, {text[:30]!r}")
             continue
         if elapsed and not calendar:
             at *= scale_of("t_s", columns.unit("t_s") or "s") or NAN
@@ -69,15 +95,12 @@ def _read(source: Source, zone: tzinfo | None, samples: Samples, ledger: Ledger)
         kinds.add(calendar)
         if window := columns.text("window", row):
             samples.power_window_s = max(window_s.read(window, place), 0.0) if window[:1].isdigit() else 0.0
-        samples.add(
-            at,
-            columns.text("gpu", row) or "0",
-            columns.values(row, place),
-            step=columns.text("step", row),
-        )
+        samples.add(at, columns.text("gpu", row) or "0", columns.values(row, place), step=columns.text("step", row))
     if len(kinds) > 1:
         raise InputError(f"times must be either all dates or all numbers; {source.name} has both")
     samples.absolute = kinds == {True}
+    if columns is not None and any(_OF_AMD.match(heading.name) for heading in columns.by_quantity.values()):
+        ledger.note("columns are named as by AMD's tools, and no preset is an AMD GPU: the base GPU is an assumption")
     if columns is not None and "utilisation" in columns:
         _check_load(samples, columns)
 
@@ -86,6 +109,8 @@ def _column_names(mapping: Mapping[str, str], source: Source) -> Names:
     """Accepted column names of each quantity, with the user's mapping in place of the defaults."""
     header = header_of(first_line(source.head()))[0]
     names: dict[str, Sequence[str]] = dict(_NAMES)
+    if "hotspot" in map(heading_name, header):  # of `amd-smi metric`; elsewhere mem is a load
+        names["memory_c"] = (*_NAMES["memory_c"], "mem")
     for alias, column in mapping.items():
         quantity = _ALIASES.get(alias, alias)
         if quantity not in _NAMES:
@@ -93,7 +118,7 @@ def _column_names(mapping: Mapping[str, str], source: Source) -> Names:
         match = same_name(column, [re.sub(r"\s*[\[(].*?[)\]]$", "", cell.strip()) for cell in header])
         if match is None:
             raise InputError(f"{source.name} has no column {column!r} for {alias}. {columns_found(header)}")
-        names[quantity] = (match.lower(),)
+        names[quantity] = (heading_name(match),)
         if quantity == "time":  # the mapped column supplies the times, whether they are dates or numbers
             names["t_s"] = ()
     return names

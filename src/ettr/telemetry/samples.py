@@ -195,4 +195,5 @@ def _interned(names: dict[str, str], name: str) -> str:
 def _top_reason(ledger: Ledger) -> str:
     """Most frequent reason in the ledger, for an error message."""
     frame = ledger.to_frame()
-    return f" ({int(frame['n'].iloc[0]):,} x {frame['reason'].iloc[0]})" if len(frame) else ""
+    top = frame.iloc[0] if len(frame) else None
+    return "" if top is None else f" ({int(top['n']):,} x {top['reason']}; the first in {top['example']})"
