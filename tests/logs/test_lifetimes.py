@@ -139,9 +139,31 @@ def test_one_failure_of_five_bounds_no_median(lives):
     """Five of five alive at 30 days: 48 to 100% (lifelines issue 533)."""
     fitted = unit_lifetimes(lives("age_h,failed\n13467,0\n13760,1\n12011,0\n7798,0\n7928,0\n"))
     note, table = fitted.report()[1].text, fitted.report()[2]
-    assert note.startswith("The median lifetime is 573 days (too few units for an interval).")
+    assert note.startswith("The median lifetime is 573 days, which rests on a single unit")
     assert table.rows[0][3:6] == ["100% (48% to 100%)", "100% (48% to 100%)", "100% (29% to 100%)"]
     assert (fitted.whole.low_h, fitted.whole.high_h) == (0, np.inf)
+
+
+def test_a_median_of_several_units_has_an_interval_or_says_why_not(lives):
+    """At two units at risk the median no longer rests on one; the first loss bounds it from below."""
+    two = unit_lifetimes(lives("age_d,failed\n" + "".join(f"{100 * i},{i > 4:d}\n" for i in range(1, 7))))
+    assert two.whole.n_at_median == 2 and "500 days (95% CI 100 days or more)" in two.headline
+    only = unit_lifetimes(lives("age_d,failed\n100,yes\n"))
+    assert "single unit" in only.headline and "The only unit failed." in only.report()[1].text
+    all_failed = unit_lifetimes(lives("age_d,failed\n100,yes\n200,yes\n300,yes\n")).report()[1].text
+    assert "All 3 units failed." in all_failed and "the others" not in all_failed
+
+
+def test_a_cohort_without_failures_is_compared(lives):
+    """0 of 10 failed in 400 days, 10 of 10 within 300: as scipy's test of the two groups says."""
+    ages = np.arange(30, 301, 30)
+    rows = [*("400,0,A" for _ in range(10)), *(f"{age},1,B" for age in ages)]
+    fitted = unit_lifetimes(lives("age_d,failed,vendor\n" + "\n".join(rows), split="vendor"))
+    censored = stats.CensoredData(right=np.full(10, 400.0))
+    assert fitted.cohorts_p == pytest.approx(stats.logrank(censored, stats.CensoredData(ages)).pvalue)
+    assert 2.9e-6 < fitted.cohorts_p < 3.1e-6
+    other = unit_lifetimes(lives("age_d,failed,rack\n10,no,a\n20,no,a\n50,no,c\n", split="rack"))
+    assert other.cohorts_p is None and "no unit failed" in other.report()[3].text
 
 
 def test_where_none_failed_the_bound_is_exact(lives):

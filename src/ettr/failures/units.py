@@ -49,6 +49,8 @@ class Survival:
         The shortest lifetime. [h]
     median_h, low_h, high_h : float
         Median lifetime and the ends of its interval; infinite where the survival curve stays above one half. [h]
+    n_at_median : int
+        Units at risk just before the median lifetime; 0 without a median. [count]
     curve : DataFrame
         Kaplan-Meier estimate, thinned to 200 points, see :func:`~ettr.failures.lifetimes.kaplan_meier`.
     at_ages : DataFrame
@@ -65,6 +67,7 @@ class Survival:
     median_h: float
     low_h: float
     high_h: float
+    n_at_median: int
     curve: pd.DataFrame
     at_ages: pd.DataFrame
     weibull: LifetimeFit | None
@@ -177,6 +180,7 @@ def _survival(name: str, rows: pd.DataFrame, level: float) -> Survival:
         median_h=ends[0],
         low_h=ends[1],
         high_h=ends[2],
+        n_at_median=int((duration >= ends[0]).sum()),
         curve=curve.iloc[thinned].reset_index(drop=True),
         at_ages=at_ages,
         weibull=fit_lifetimes(duration, observed, level),
@@ -233,14 +237,13 @@ def _half(survival: Survival, level: float) -> str:
         none = f"none of {counted(survival.n, 'unit')} failed in {duration(survival.shortest_h)} of service or more"
         return f"{none}: {bound}"
     if np.isfinite(survival.median_h):
+        median = f"the median lifetime is {duration(survival.median_h)}"
+        if survival.n_at_median == 1:
+            return f"{median}, which rests on a single unit: no other was observed for so long"
         high = f"to {duration(survival.high_h)}" if np.isfinite(survival.high_h) else "or more"
-        ends = (
-            f"{duration(survival.low_h)} {high}"
-            if survival.low_h or high != "or more"
-            else "too few units for an interval"
-        )
-        label = f"{coverage(level)} CI " if ends != "too few units for an interval" else ""
-        return f"the median lifetime is {duration(survival.median_h)} ({label}{ends})"
+        if not survival.low_h and high == "or more":
+            return f"{median} (too few units for an interval)"
+        return f"{median} ({coverage(level)} CI {duration(survival.low_h)} {high})"
     last = survival.curve.iloc[-1]
     share = f"{pct(last['survival'], 0)} of the units live longer than {duration(last['time_h'])}"
     return f"{share}, the last age at which one failed"
@@ -251,6 +254,8 @@ def _hazard(survival: Survival) -> str:
     if survival.n_failed:
         counts = f"{count(survival.n_failed)} of {counted(survival.n, 'unit')} failed; "
         counts += "the others were in service, or removed for another reason, when last observed. "
+    if survival.n_failed == survival.n:
+        counts = f"All {counted(survival.n, 'unit')} failed. " if survival.n > 1 else "The only unit failed. "
     if survival.weibull is None:
         return f"{counts}A Weibull fit takes at least five different ages at failure."
     shape = f"{number(survival.weibull.shape)} ({number(survival.weibull.low)} to {number(survival.weibull.high)})"
