@@ -275,6 +275,10 @@ def test_decimal_commas_are_read_between_semicolons_and_nowhere_else(read, count
     recording = read(semicolons)
     assert recording.samples.loc[0, ["power_w", "clock_mhz"]].tolist() == [1114.68, 1755.5]
     assert any("decimal sign" in note for note in recording.notes)
+    whole = read(semicolons.replace("1755,5", "1.980"))
+    assert whole.samples["clock_mhz"].tolist() == [1980] and whole.start == recording.start
+    points = read("t_s;power_w\n0;1.125\n1;1.125")
+    assert points.samples["power_w"].tolist() == [1.125] * 2 and not any("comma" in note for note in points.notes)
     with pytest.raises(InputError, match=r"5 x power_w: no number such as 114.68; the first in line 2, '1,980'"):
         read(rows_of("t_s\tpower_w", "{t}\t1,980"))
     with pytest.raises(InputError, match="5 x row has more cells than the header, as with decimal commas"):

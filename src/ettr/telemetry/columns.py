@@ -87,6 +87,7 @@ class Cells:
         return number * scale
 
 
+_GROUPED = re.compile(r"\s*[1-9]\d{0,2}(?:\.\d{3})+\s*[^\d.,]*", re.ASCII)
 _HEADING = re.compile(r"^(.*?)\s*[\[(]([^\])]*)[\])]$")
 
 Names = Mapping[str, Sequence[str]]
@@ -204,6 +205,11 @@ class Columns:
         return {name: cells.read(row[self.by_quantity[name].at], place) for name, cells in self._cells.items()}
 
 
+def _with_point(cell: str) -> str:
+    """A cell with a decimal point, from a table with decimal commas, where 1.980 is a whole number."""
+    return cell.replace(".", "") if _GROUPED.fullmatch(cell) else with_decimal_point(cell)
+
+
 def table(
     source: Source,
     ledger: Ledger,
@@ -231,8 +237,9 @@ def table(
     """
     columns, again = None, ""
     delimiter = header_of(first_line(source.head()))[1]
+    decimal_commas = delimiter == ";" and any(re.search(r"\d,\d", line) for line in source.head())
     for place, cells in lines or rows(source, ledger, delimiter=delimiter):
-        row = [with_decimal_point(cell) for cell in cells] if delimiter == ";" else cells
+        row = [_with_point(cell) for cell in cells] if decimal_commas else cells
         if row != cells:
             ledger.note("a comma in a number is a decimal sign, because columns are separated by semicolons")
         if columns is None or (again and row[0].strip().lower() == again):
