@@ -138,3 +138,46 @@ def test_a_paragraph_above_the_header_is_refused_with_the_remedy(read):
     text = "Fault export of 2024-06-01\n\ntime,host\n2024-05-02 10:00,a\n2024-05-03 10:00,b\n"
     with pytest.raises(InputError, match=r"skip the lines before the header: tail -n \+4 FILE \| ettr fit -"):
         read(text, format="csv")
+
+
+# --------------------------------------------------------------------------- metrics
+
+
+def _rows(header, row):
+    return "\n".join([header, *(row(i) for i in range(40))])
+
+
+METRICS = {
+    "a load of each node": _rows("timestamp,node,load", lambda i: f"2024-05-02 10:{i:02d},n{i % 3},{i * 0.37:.2f}"),
+    "whole numbers at equal intervals": _rows(
+        "time,node,used", lambda i: f"2024-05-02 10:{i:02d},n{i % 2},{i * i % 17}"
+    ),
+    "numbers without a node": _rows("time,value", lambda i: f"2024-05-{1 + i % 28:02d} {i % 24:02d}:07,{i / 7:.3f}"),
+    "metrics with a type": _rows("time,type,value", lambda i: f"2024-05-02 10:{i:02d},gauge,{i / 7:.3f}"),
+    "lines of JSON": "\n".join(f'{{"time": "2024-05-02 10:{i:02d}", "power": {i / 7:.3f}}}' for i in range(40)),
+}
+FAILURES = {
+    "only times": _rows("start", lambda i: f"2024-05-{1 + i % 28:02d} {i % 24:02d}:{i % 59:02d}"),
+    "a ticket at random": _rows(
+        "opened,host,ticket", lambda i: f"2024-05-{1 + i * i % 28:02d} {i % 24:02d}:07,n{i % 9},{i}"
+    ),
+    "a cause and a cost": _rows(
+        "time,cause,cost", lambda i: f"2024-05-{1 + i * i % 28:02d} {i % 24:02d}:07,GPU,{i / 7:.2f}"
+    ),
+    "a daily test and its cause": _rows("time,cause", lambda i: f"2024-05-02 10:{i:02d},GPU"),
+}
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_samples_of_metrics_are_never_failures(read, name):
+    with pytest.raises(InputError, match=r"samples of metrics.*columns=.*ettr formats steps"):
+        read(METRICS[name])
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_tables_of_failures_may_have_numbers(read, name):
+    assert len(read(FAILURES[name]).failures) >= 25
+
+
+def test_a_user_may_say_that_samples_are_failures(read):
+    assert len(read(METRICS["a load of each node"], columns={"start": "timestamp"}).failures) == 40

@@ -209,20 +209,24 @@ class _Sample:
 def _refuse_samples(sample: _Sample) -> None:
     """Refuse a table of metrics, whose every row would count as a failure.
 
-    Its rows have no cause, and numbers with decimals, or numbers at equal intervals.
+    Its rows have numbers, and two of three marks: the numbers have decimals, the times are at equal intervals, and no
+    column has causes or components.
     """
-    if sample.options.columns or {"cause", "component", "end", "duration"} & set(sample.columns):
+    if sample.options.columns or {"end", "duration"} & set(sample.columns):
         return
     taken = {column for columns in sample.columns.values() for column in columns}
     numbers = {column: _numbers(sample.texts(column)) for column in sample.present if column not in taken}
     numbers = {column: values for column, values in numbers.items() if values.size > _HALF * len(sample.first.numbers)}
     measured = [column for column, values in numbers.items() if (values % 1 != 0).mean() > _HALF]
-    if len(sample.first.numbers) < _FEWEST_SAMPLES or not (measured or (numbers and _at_equal_intervals(sample))):
+    if len(sample.first.numbers) < _FEWEST_SAMPLES or not numbers:
+        return
+    n_marks = bool(measured) + (not {"cause", "component"} & set(sample.columns))
+    if n_marks + (n_marks == 1 and _at_equal_intervals(sample)) < 2:
         return
     first = (measured or list(numbers))[0]
     raise InputError(
         f"the rows of {sample.place} look like samples of metrics, not failures: they have numbers in {first!r}, such "
-        f"as {sample.texts(first)[0].strip()[:40]!r}, and no cause. If they are failures, name the columns, e.g. "
+        f"as {sample.texts(first)[0].strip()[:40]!r}. If they are failures, name the columns, e.g. "
         f'`columns={{"start": "{sample.columns["start"][0]}"}}`; a table of training steps needs a time and a step '
         "(see `ettr formats steps`), and readings of GPUs go to `ettr telemetry`"
     )
