@@ -12,7 +12,8 @@ from ettr.files.clock import Stamps
 from ettr.files.formats import Format
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
-from ettr.logs.training.steps import LOAD, SAVE, StepLog, TrainingOptions
+from ettr.logs.options import Options
+from ettr.logs.training.steps import LOAD, SAVE, StepLog
 
 _STAMP = re.compile(
     r"(?<![\d-])(?P<iso>\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?)(?!\d)"
@@ -90,7 +91,7 @@ def _done(match: re.Match[str]) -> int | None:
 class _Times:
     """Reads the time stamps of lines; without a year, the first is taken as the latest that is not in the future."""
 
-    def __init__(self, options: TrainingOptions, ledger: Ledger) -> None:
+    def __init__(self, options: Options, ledger: Ledger) -> None:
         self._stamps, self._ledger = Stamps(options.zone, ledger), ledger
         self._year, self._month = options.year, 0
 
@@ -202,7 +203,7 @@ NANOTRON = Dialect(
 )
 
 
-def _read(dialect: Dialect, source: Source, options: TrainingOptions, log: StepLog, ledger: Ledger) -> None:
+def _read(dialect: Dialect, source: Source, options: Options, log: StepLog, ledger: Ledger) -> None:
     """Read every line by the patterns of its framework."""
     times = _Times(options, ledger)
     n_other, first_other = 0, ""
@@ -259,7 +260,7 @@ def _format(name: str, title: str, dialect: Dialect, command: str, sample: str) 
     def sniff(head: list[str]) -> bool:
         return any(dialect.step.search(line) or dialect.starts.search(line) for line in map(_without_colours, head))
 
-    def read(source: Source, options: TrainingOptions, log: StepLog, ledger: Ledger) -> None:
+    def read(source: Source, options: Options, log: StepLog, ledger: Ledger) -> None:
         _read(dialect, source, options, log, ledger)
 
     return Format(name, title, sniff, read, command, sample)

@@ -11,18 +11,17 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from ettr.core.errors import InputError, UnknownName
+from ettr.core.errors import InputError
 from ettr.core.units import H_PER_DAY, S_PER_H
 from ettr.core.validity import above_zero
 from ettr.files.formats import Formats
 from ettr.files.ledger import Ledger
 from ettr.files.opening import STDIN, Progress, Source
 from ettr.files.tables import columns_found
-from ettr.files.times import UNITS
-from ettr.files.zones import zone_of
+from ettr.logs.options import checked_options
 from ettr.logs.training import lines, step_records
 from ettr.logs.training.goodput import by_period, kept_hours, rolling
-from ettr.logs.training.steps import SAVE, Process, StepLog, TrainingOptions
+from ettr.logs.training.steps import SAVE, Process, StepLog
 
 FORMATS = Formats("training log", "", *lines.FORMATS, *step_records.FORMATS)
 _STEPS = step_records.FORMATS[-1].name
@@ -255,9 +254,7 @@ def read_training(
     >>> round(run.ettr, 3), run.stops[["place", "from_step", "down_h"]].to_dict("list")
     (0.714, {'place': [1600], 'from_step': [1200], 'down_h': [1.0]})
     """
-    if time_unit is not None and time_unit not in UNITS:
-        raise UnknownName("time unit", str(time_unit), UNITS, "`time_unit`")
-    options = TrainingOptions(zone_of(zone), year, time_unit, dict(columns or {}))
+    options = checked_options(zone=zone, year=year, time_unit=time_unit, columns=columns)
     format = _STEPS if columns and format is None else format
     if columns and format != _STEPS:
         raise InputError(f"`columns` applies only to the format {_STEPS}, a table of steps, got the format {format}")

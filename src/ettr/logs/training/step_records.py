@@ -11,14 +11,14 @@ from typing import Any
 
 from ettr.core.errors import InputError, UnknownName
 from ettr.core.numbers import number_of
-from ettr.files.clock import StampClock
 from ettr.files.formats import Format
 from ettr.files.json_records import json_records
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
 from ettr.files.tables import columns_found, first_line, header_of, plain_name, refuse_twice, rows, same_name
 from ettr.files.times import SECOND, NoTime, epoch_s
-from ettr.logs.training.steps import StepLog, TrainingOptions
+from ettr.logs.options import Options
+from ettr.logs.training.steps import StepLog
 
 MOST_STEPS = 10**12
 """Upper bound of the steps of a run."""
@@ -63,7 +63,7 @@ def _sniff_goodput(head: list[str]) -> bool:
     return text.lstrip()[:1] in ("{", "[") and any(f'"{name}"' in text for name in (_STEP_AT, _START))
 
 
-def _read_goodput(source: Source, options: TrainingOptions, log: StepLog, ledger: Ledger) -> None:
+def _read_goodput(source: Source, options: Options, log: StepLog, ledger: Ledger) -> None:
     """Read records in order of their times; the export has the newest first."""
     timed: list[tuple[float, int, str, Mapping[str, Any]]] = []
     records, unit = json_records(source, ledger)
@@ -198,13 +198,13 @@ def _table_rows(source: Source, ledger: Ledger) -> Iterator[tuple[str, Sequence[
             yield place, cells
 
 
-def _read_table(source: Source, options: TrainingOptions, log: StepLog, ledger: Ledger) -> None:
+def _read_table(source: Source, options: Options, log: StepLog, ledger: Ledger) -> None:
     """Read one step per row; a lower step than before is a restart from an earlier step."""
     lines = _table_rows(source, ledger)
     names = next(lines)[1]
     columns = _columns(names, options.columns, source.name)
     at = {role: [names.index(name) for name in found] for role, found in columns.items()}
-    clock = StampClock(ledger, options.zone, options.year, options.time_unit)
+    clock = options.clock(ledger)
     for place, cells in lines:
         text, step = " ".join(cells[i].strip() for i in at["time"]), cells[at["step"][0]]
         if not step.strip():  # rows of other metrics

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import tzinfo
 
 import numpy as np
 
@@ -23,28 +21,6 @@ _PAUSE_S = 30 * _DAY_S
 """A time this far after all earlier ones is ignored, unless it is that of a step. [s]"""
 _MOST_BACK = 0.1
 """Share of step lines with times before earlier ones above which the file is out of order."""
-
-
-@dataclass(frozen=True)
-class TrainingOptions:
-    """Options from the user for reading a training log.
-
-    Attributes
-    ----------
-    zone : tzinfo or None
-        Time zone of times without one.
-    year : int or None
-        Year of the first time, if times have none.
-    time_unit : str or None
-        Unit of times that are plain numbers.
-    columns : mapping of str to str
-        Columns of a table: ``time``, ``step`` and ``step_s``, by the names of the file.
-    """
-
-    zone: tzinfo | None = None
-    year: int | None = None
-    time_unit: str | None = None
-    columns: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass
