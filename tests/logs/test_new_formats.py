@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from one_format import mutated, outcome
 
 from ettr import logs
-from ettr.core.errors import EttrError
+from ettr.core.errors import EttrError, InputError
 from ettr.logs.formats import FORMATS
 from ettr.logs.readers import journal, kubernetes, redfish, slurm_json
 
@@ -89,6 +89,20 @@ def entry(at_s, text, host="gpu-07", transport="kernel"):
 XID = "NVRM: Xid (PCI:0000:3b:00): {}, pid=7, name=python"
 
 
+def test_the_journal_may_be_pretty_and_its_messages_of_several_lines():
+    lost = "NVRM: The NVIDIA GPU 0000:b3:00.0\nNVRM: (PCI ID: 10de) has\nNVRM: fallen off the bus."
+    records = [
+        {"__REALTIME_TIMESTAMP": str(at * 10**6), "_HOSTNAME": "n1", "_TRANSPORT": "kernel", "MESSAGE": text}
+        for at, text in ((1748772000, lost), (1748858400, "usb"))
+    ]
+    for text in ("\n".join(map(json.dumps, records)), "\n".join(json.dumps(record, indent=2) for record in records)):
+        log = outcome(journal.FORMAT, text)
+        assert log.events["gpu"].tolist() == ["0000:b3:00"] and log.events["node"].tolist() == ["n1"]
+        assert journal.FORMAT.sniff(text.split("\n"))
+    with pytest.raises(InputError, match="output=json"):
+        outcome(journal.FORMAT, f"data: {json.dumps(records[0])}")
+
+
 def test_the_kernel_s_messages_count_and_nobody_else_s():
     lines = [
         *(entry(NOON, "NVRM: loading"), entry(NOON + 60, XID.format(79)), entry(NOON + 120, XID.format(79))),
@@ -100,7 +114,10 @@ def test_the_kernel_s_messages_count_and_nobody_else_s():
     assert log.starts == ["2025-06-01 12:01:00", "2025-06-01 14:30:00"]
     assert log.events["node"].tolist() == ["gpu-07", "gpu-09"] and log.exposure.n_nodes == 3
     assert log.n("dropped", "another program") == 1 and log.n("merged", "same number") == 1
-    assert log.n("not parsed", "not a record of the journal") == 2 and log.n("not parsed", "invalid time") == 1
+    assert (
+        log.n("not parsed", "not a record of the journal") == log.n("not parsed", "not JSON") == 1
+        and log.n("not parsed", "invalid time") == 1
+    )
     assert log.n_records == len(lines)
 
 

@@ -174,6 +174,12 @@ def test_only_the_next_lines_continue_a_message():
     assert log.events.empty and log.n("not parsed", "no time stamp") == 3
 
 
+@pytest.mark.parametrize("text", [LOST, f"__CURSOR=1\nMESSAGE={LOST}", f"05.06.2025 10:00:00 n1 kernel: {LOST}"])
+def test_a_log_without_a_stamp_is_refused_with_the_command(text):
+    with pytest.raises(InputError, match=r"line 1: '.*dmesg -T.*short-iso"):
+        outcome(FORMAT, text)
+
+
 def test_an_uptime_alone_is_no_date():
     text = f"[12345.678901] {LOST}\n[ 12346.0] other\n"
     delta = f"[<    0.000000>] x\n[   12.5 <    0.1>] {LOST}\n"

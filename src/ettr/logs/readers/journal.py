@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from ettr.core.errors import InputError
 from ettr.files.formats import Format
+from ettr.files.json_records import json_records
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
 from ettr.files.tables import first_line
@@ -24,17 +26,18 @@ _SAMPLE = "\n".join(
 
 
 def _sniff(head: list[str]) -> bool:
-    return f'"{_TIME}"' in first_line(head)
+    return any(f'"{_TIME}"' in line for line in head)
 
 
 def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> NodesWatched:
     """Read hardware errors, one failure per GPU and burst; every record extends the window."""
     messages = XidMessages(options, events, ledger)
-    for place, line in source.records(ledger):
+    records, word = json_records(source, ledger)
+    for number, record in records:
+        place = f"{word} {number:,}"
         try:
-            record = json.loads(line)
             at_us = int(record[_TIME])
-        except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
+        except (ValueError, TypeError, KeyError, OverflowError):
             ledger.not_parsed("not a record of the journal", place=place)
             continue
         if not FIRST_US <= at_us < END_US:
@@ -46,6 +49,12 @@ def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> N
             messages.take(_text(record.get("MESSAGE")), host if isinstance(host, str) else None, at_us, place)
         else:
             ledger.dropped("message of another program than the kernel", place=place)
+    if messages.span.window is None:
+        first = first_line(source.head()).strip()[:60]
+        raise InputError(
+            f"{source.name} must have records of the journal as JSON, and none could be read (line 1: {first!r}): "
+            f"write it with `{_COMMAND}`"
+        )
     return messages.exposure()
 
 

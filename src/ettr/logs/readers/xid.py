@@ -11,6 +11,7 @@ from ettr.files.formats import Format
 from ettr.files.ledger import Ledger
 from ettr.files.months import month_of
 from ettr.files.opening import Source
+from ettr.files.tables import first_line
 from ettr.files.times import END_US, FIRST_US, FIRST_YEAR, LAST_YEAR, NOT_A_TIME, SECOND, NoTime
 from ettr.files.zones import abbreviated
 from ettr.logs.bursts import WITHIN_MIN, Bursts
@@ -307,10 +308,14 @@ def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> N
         reading.line(line, place)
     reading.end()
     reading.refuse_language(source.name)
-    if reading.n_undated and messages.span.window is None:
+    if messages.span.window is None:
+        problem = (
+            f"the {reading.n_undated:,} lines of {source.name} with a time have only the time since boot"
+            if reading.n_undated
+            else f"no line of {source.name} has one that is read (line 1: {first_line(source.head()).strip()[:60]!r})"
+        )
         raise InputError(
-            f"a kernel log must have dates; the {reading.n_undated:,} lines of {source.name} with a time have only the "
-            "time since boot. Write the log with `dmesg -T` or `journalctl -k -o short-iso`"
+            f"a kernel log must have dates; {problem}. Write the log with `dmesg -T` or `journalctl -k -o short-iso`"
         )
     return messages.exposure()
 
