@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from ettr.core.errors import InputError
 from ettr.files.clock import StampClock
 from ettr.files.ledger import Ledger
-from ettr.files.times import NoTime, why_not
+from ettr.files.times import NoTime, joined, time_part, why_not
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -52,6 +52,29 @@ WRITTEN = {
     "25/03/2024 10:00": us_at(2024, 3, 25, 10),
     "03/25/2024": us_at(2024, 3, 25),
     "2016-12-31 23:59:60": us_at(2017, 1, 1),
+    "13/Feb/24 4:12 PM": us_at(2024, 2, 13, 16, 12),  # trackers
+    "13/Feb/2024:04:12:33 +0100": us_at(2024, 2, 13, 3, 12, 33),  # web servers
+    "Feb-13-2024,04:12:33": us_at(2024, 2, 13, 4, 12, 33),  # FreeIPMI
+    "13-FEB-24 04.12.33.500000 PM": us_at(2024, 2, 13, 16, 12, 33, 500_000),  # databases
+    "2024-02-13-04.12.33.675872": us_at(2024, 2, 13, 4, 12, 33, 675_872),  # Blue Gene
+    "20240213T041233Z": us_at(2024, 2, 13, 4, 12, 33),
+    "20240213T041233.5+0200": us_at(2024, 2, 13, 2, 12, 33, 500_000),
+    "20240213-041233": us_at(2024, 2, 13, 4, 12, 33),
+    "2024-02-13 04:12:33.123456789 +0000 UTC": us_at(2024, 2, 13, 4, 12, 33, 123_456),  # Go
+    "2024-02-13 04:12:33.5 -0700 PDT m=+0.013": us_at(2024, 2, 13, 11, 12, 33, 500_000),
+    "Tue Feb 13 2024 04:12:33 GMT+0100 (Central European Standard Time)": us_at(2024, 2, 13, 3, 12, 33),
+    "Tue, 13 Feb 2024 04:12:33 GMT": us_at(2024, 2, 13, 4, 12, 33),
+    "Tuesday, 13-Feb-24 04:12:33 GMT": us_at(2024, 2, 13, 4, 12, 33),
+    "Tue Feb 13 04:12:33 UTC 2024": us_at(2024, 2, 13, 4, 12, 33),
+    "February 13, 2024 at 4:12 p.m.": us_at(2024, 2, 13, 16, 12),
+    "2024-02-13, 4:12:33\u202fPM": us_at(2024, 2, 13, 16, 12, 33),
+    "2024-Feb-13 04:12": us_at(2024, 2, 13, 4, 12),
+    "13 févr. 2024 à 04h12": us_at(2024, 2, 13, 4, 12),
+    "Di, 13. Februar 2024, 04:12 Uhr": us_at(2024, 2, 13, 4, 12),
+    "13 de febrero de 2024 04:12": us_at(2024, 2, 13, 4, 12),
+    "2024年2月13日 04:12": us_at(2024, 2, 13, 4, 12),
+    "25.03.2024, 10:00 Uhr": us_at(2024, 3, 25, 10),
+    "2024-02-13T24:00": us_at(2024, 2, 14),
     "1717000000": 1_717_000_000_000_000,
     "1717000000.25": 1_717_000_000_250_000,
     "1717000000123": 1_717_000_000_123_000,
@@ -74,7 +97,15 @@ BAD = {
     "03/04/25": "year with two digits",
     "1899-12-30": "year outside 1990-2100",
     "9999-12-31 23:59:59": "year outside 1990-2100",
-    "2024-01-01 10:00 PST": "time zone in letters, such as PST",
+    "2024-01-01 10:00 PST": "time zone in letters, which may mean several: write an offset such as +02:00",
+    "Mon Jan  1 10:00:00 CET 2024": "time zone in letters, which may mean several: write an offset such as +02:00",
+    "2024-01-01 10:00:00 +0200 UTC": "not a time",  # a contradiction
+    "01 Jun 10:00:00": "not a time",  # no year: 10 is the hour
+    "Jun-01-10:00:00": "not a time",
+    "01/Jui/24": "not a time",  # juin or juillet
+    "from 1 Jan 2024": "not a time",
+    "2024-01-01 24:01": "not a time",
+    "10:00": "hour without a date",
     "-3.5": "number that is not a time",
     "150000000": "number that is not a time",  # 1974: before there were such machines
     "2024-13-01": "not a time",
@@ -179,6 +210,41 @@ def test_both_orders_in_one_log_are_refused():
     clock, _ = clock_of()
     with pytest.raises(InputError, match="must have one order"):
         clock.us_series(pd.Series(["25/04/2025", "04/25/2025"], dtype=object))
+
+
+def test_the_first_month_is_settled_by_a_command_if_the_file_cannot_settle_it():
+    with pytest.raises(InputError, match="got '06/01/2025 10:00:00'.*if the month is first, e.g. sed"):
+        us("06/01/2025 10:00:00")
+
+
+def test_a_year_of_two_digits_is_read_next_to_a_month_by_name_only():
+    assert [pd.Timestamp(us(f"1/Jun/{year}"), unit="us").year for year in ("00", "68", "99")] == [2000, 2068, 1999]
+    with pytest.raises(NoTime):
+        us("13/06/25")
+
+
+PARTS = {
+    "01/06/2025": "date",
+    "20250601": "date",
+    "06/01/25": "date",
+    "2025-06-01T00:00:00.000": "date",
+    "10:00 PM": "hour",
+    "10:00:00 UTC": "hour",
+    "1/Jun/25 10:00": "both",
+    "gpu-07": "",
+    "12": "",
+    "1 Jun": "",
+}
+
+
+@pytest.mark.parametrize("text", PARTS)
+def test_parts_of_a_time(text):
+    assert time_part(text) == PARTS[text]
+
+
+def test_a_date_and_an_hour_are_one_time():
+    assert us(joined("2025-06-01 00:00:00.000", " 10:00 ")) == us("2025-06-01 10:00")
+    assert joined("2025-06-01", "") == "2025-06-01" and joined("", "10:00") == "10:00"
 
 
 # --------------------------------------------------------------------------- numbers

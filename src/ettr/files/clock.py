@@ -27,6 +27,7 @@ from ettr.files.times import (
     is_number,
     moment_of,
     shape_of,
+    simplified,
     why_not,
     written,
 )
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 _HALF_YEAR = timedelta(days=183)
 _A_LEAP_YEAR = 2000
 _N_SAMPLES = 24
+_MAY_BE_ORDERED = re.compile(r"\W?\d{1,2}([-/.])\d{1,2}\1\d{4}", re.ASCII)
 _TO_THE_SECOND = re.compile(
     r"(\d{4}(?:-\d\d-|/\d\d/)\d\d[ T]\d\d:\d\d)(?::(\d\d)(?:[.,](\d+))?)?\s*(Z|[-+]\d\d:?\d\d)?", re.ASCII
 )
@@ -102,7 +104,7 @@ class StampClock:
             if not good[0]:
                 raise NoTime(why_not(text))
             return int(times[0])
-        moment = written(text)
+        moment = None if ORDERED.fullmatch(text) else written(text)
         return self.us_of(self._ordered(text) if moment is None else moment)
 
     def us_of(self, moment: datetime) -> int:
@@ -223,7 +225,7 @@ class StampClock:
 
     def _ordered(self, text: str) -> datetime:
         """A time stamp with day and month as numbers in either order."""
-        match = ORDERED.fullmatch(text)
+        match = _ordered(text)
         if not match:
             raise NoTime(why_not(text))
         self._settle(np.array([text], dtype=object))
@@ -234,7 +236,7 @@ class StampClock:
         """Find whether the day or the month is first in dates such as 03/04/2025."""
         unsettled = ""
         for value in values:
-            match = ORDERED.fullmatch(value.strip())
+            match = _ordered(value.strip())
             if not match or (int(match["a"]) > 12) == (int(match["b"]) > 12):
                 unsettled = unsettled or (value if match and int(match["a"]) <= 12 else "")
                 continue
@@ -249,7 +251,8 @@ class StampClock:
         if unsettled and self._day_first is None:
             raise InputError(
                 f"dates must have an unambiguous order of day and month, got {unsettled!r}: write ISO dates such as "
-                "2025-04-03"
+                "2025-04-03; if the month is first, e.g. "
+                r"sed -E 's#([0-9]+)[-/.]([0-9]+)[-/.]([0-9]{4})#\3-\1-\2#g' FILE > iso.csv"
             )
 
     @staticmethod
@@ -307,6 +310,12 @@ class StampClock:
             )
         if not on_calendar:
             self._numbers.finish_without_dates()
+
+
+def _ordered(text: str) -> re.Match[str] | None:
+    """The parts of a time stamp with day and month as numbers in either order; None for other texts."""
+    match = ORDERED.fullmatch(text)
+    return match if match or not _MAY_BE_ORDERED.match(text) else ORDERED.fullmatch(simplified(text))
 
 
 class Stamps:

@@ -8,13 +8,20 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 
 from ettr.core.errors import InputError
+from ettr.core.numbers import with_decimal_point
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Lines, Source
+from ettr.files.times import is_number, time_part
 
 _DELIMITERS = ",;\t|"
 COMMENT = "#"
 """Start of a comment line."""
 
+_SEPARATOR_LINE = re.compile(r'"?sep=.?"?\s*', re.IGNORECASE)
+"""First line with which a spreadsheet names the separator of cells."""
+_WITH_COMMA = re.compile(r"\s*[-+]?(?:\d[\d.]*)?,\d+\s*[^\W\d]*\.?\s*", re.ASCII)
+_PERHAPS_THOUSANDS = re.compile(r"\s*[-+]?[1-9]\d{0,2}([.,])\d{3}\s*[^\W\d]*\.?\s*", re.ASCII)
+_FIRST_ROWS = 100
 _IN_BRACKETS = re.compile(r"[(\[][^()\[\]]*[)\]]")
 _SIGNS = re.compile(r"[\W_]+")
 _SHOWN = 300
@@ -24,13 +31,13 @@ _MOST_CHARACTERS = 1 << 20
 
 
 def first_line(head: Iterable[str]) -> str:
-    """Return the first line that is not blank; empty if there is none."""
-    return next((line for line in head if line.strip()), "")
+    """Return the first line that is not blank and does not name the separator as Excel does; empty if there is none."""
+    return next((line for line in head if line.strip() and not _SEPARATOR_LINE.fullmatch(line)), "")
 
 
 def without_comments(lines: Iterable[str]) -> Iterator[str]:
-    """Return the lines that do not start with a hash."""
-    return (line for line in lines if not line.lstrip().startswith(COMMENT))
+    """Return the lines that do not start with a hash, and do not name the separator."""
+    return (line for line in lines if not (line.lstrip().startswith(COMMENT) or _SEPARATOR_LINE.fullmatch(line)))
 
 
 def cells_of(line: str, delimiter: str) -> list[str] | None:
@@ -111,6 +118,78 @@ def listed_names(present: Sequence[str]) -> str:
     return f"{listed[:_SHOWN]}{' ...' if len(listed) > _SHOWN else ''}"
 
 
+def decimal_comma(delimiter: str) -> bool:
+    """Return whether a comma in a number is a decimal sign, because semicolons separate the cells."""
+    return delimiter == ";"
+
+
+def numbers_with_points(texts: Sequence[str], delimiter: str, name: str, ledger: Ledger) -> Sequence[str]:
+    """Return a column in which the numbers with a decimal comma, also before a unit, have a decimal point.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        Cells of the column. A text such as 1,234 keeps its comma unless semicolons separate the cells.
+    delimiter : str
+        Separator of cells.
+    name : str
+        Name of the column, for messages.
+    ledger : Ledger
+        Takes a note if there is such a number.
+
+    Raises
+    ------
+    InputError
+        Decimal commas, and points that may separate thousands.
+
+    Examples
+    --------
+    >>> numbers_with_points(["2,5", "3,25 h", "1,234", "7"], "|", "duration", Ledger())
+    ['2.5', '3.25 h', '1,234', '7']
+    """
+    any_comma = decimal_comma(delimiter)
+    changed = {
+        text
+        for text in texts
+        if "," in text and _WITH_COMMA.fullmatch(text) and (any_comma or not _PERHAPS_THOUSANDS.fullmatch(text))
+    }
+    if not changed:
+        return texts
+    unclear = next((text for text in texts if "," not in text and _PERHAPS_THOUSANDS.fullmatch(text)), None)
+    if unclear is not None:
+        raise InputError(
+            f"numbers in {name!r} must have one decimal sign, got {min(changed).strip()!r} and {unclear.strip()!r}, "
+            "whose point may separate thousands: write all numbers with a decimal point"
+        )
+    ledger.note(f"commas in {name!r} are read as decimal signs: 2,5 is 2.5")
+    return [with_decimal_point(text) if text in changed else text for text in texts]
+
+
+def value_in_header(header: Sequence[str], rows: Sequence[Sequence[str]], *, has_names: bool) -> str:
+    """Return a cell of a first line that is a value as in the lines below, so that it is no header; empty if none is.
+
+    Parameters
+    ----------
+    header : sequence of str
+        Cells of the first line.
+    rows : sequence of sequence of str
+        Cells of the lines below.
+    has_names : bool
+        Whether some cell is a usual name of a column. Then only times in all lines are values.
+    """
+    below = [
+        [row[place].strip() for row in rows[:_FIRST_ROWS] if list(row) != list(header)] for place in range(len(header))
+    ]
+    for name, cells in zip(header, below, strict=True):
+        if time_part(name) and (not any(cells) or any(map(time_part, cells))):
+            return name
+    for name, cells in zip(header, below, strict=True):
+        filled = [cell for cell in cells if cell]
+        if not has_names and name and filled and (name in filled or all(map(is_number, [name, *filled]))):
+            return name
+    return ""
+
+
 def rows(source: Source, ledger: Ledger, skip: int = 0, delimiter: str = "") -> Iterator[tuple[str, list[str]]]:
     """Yield every row with its place, for a table with one line per row.
 
@@ -131,7 +210,7 @@ def rows(source: Source, ledger: Ledger, skip: int = 0, delimiter: str = "") -> 
         The place, e.g. ``line 7``, and the cells. Blank lines are left out.
     """
     for number, line in source.lines(ledger):
-        if number <= skip or not line.strip():
+        if number <= skip or not line.strip() or _SEPARATOR_LINE.fullmatch(line):
             continue
         delimiter = delimiter or header_of(line)[1]
         cells = cells_of(line, delimiter)
@@ -152,31 +231,47 @@ class DelimitedTable:
         Lines of the file with their numbers.
     ledger : Ledger
         Records rows with more or fewer cells.
+    header : sequence of str
+        Names of the columns, for a table whose first line has values.
 
     Attributes
     ----------
     header : list of str
         Names of the columns.
+    delimiter : str
+        Separator of cells.
 
     Raises
     ------
     InputError
-        If there are only blank lines.
+        If there are only blank lines, or the first line has more or fewer cells than ``header``.
     """
 
-    def __init__(self, lines: Lines, ledger: Ledger) -> None:
+    def __init__(self, lines: Lines, ledger: Ledger, header: Sequence[str] = ()) -> None:
         self._lines, self._ledger = lines, ledger
         self._back: deque[tuple[int, str]] = deque()
         self._stream = self._with_returned()
         first = first_line(without_comments(self._counting_comments(lines)))
         if not first:
             raise InputError("a table must have a header; the file has only blank lines")
-        self.header, self._delimiter = header_of(first)
+        self.header, self.delimiter = header_of(first)
         self._last_short = 0
+        if header:
+            n_cells = {sign: len(cells_of(first, sign) or ()) for sign in _DELIMITERS}
+            ends = {sign: first.rstrip().endswith(sign) for sign in _DELIMITERS}  # with an empty cell, or with none
+            fitting = [sign for sign in _DELIMITERS if len(header) in (n_cells[sign], n_cells[sign] - ends[sign])]
+            if not fitting:
+                raise InputError(
+                    f"`header` must have a name for each cell of a line, got {len(header)} for "
+                    f"{n_cells[self.delimiter]} cells: {listed_names(header)}; the first line is {first.strip()[:80]!r}"
+                )
+            self.delimiter = max(fitting, key=lambda sign: (n_cells[sign] == len(header), sign == self.delimiter))
+            self.header = list(header)
+            self._back.append((self._n_passed, first))
 
     def batches(self) -> Iterator[tuple[list[int], list[list[str]]]]:
         """Yield the rows in batches, with the numbers of their first lines."""
-        width, delimiter = len(self.header), self._delimiter
+        width, delimiter = len(self.header), self.delimiter
         numbers: list[int] = []
         rows: list[list[str]] = []
         number = 0
@@ -200,8 +295,8 @@ class DelimitedTable:
 
     def _counting_comments(self, lines: Lines) -> Iterator[str]:
         """The lines up to the header, with comments counted."""
-        for number, line in lines:
-            self._is_comment(number, line)
+        for self._n_passed, line in lines:
+            self._is_comment(self._n_passed, line)
             yield line
 
     def _is_comment(self, number: int, line: str) -> bool:
@@ -228,7 +323,7 @@ class DelimitedTable:
         if not line.strip() or self._is_comment(number, line):
             return None
         following: list[tuple[int, str]] = []
-        row = self._quoted(item, following) if '"' in line else line.split(self._delimiter)
+        row = self._quoted(item, following) if '"' in line else line.split(self.delimiter)
         while row is not None and len(row) > width and not row[-1].strip():
             row.pop()
         if row is not None and len(row) == width:
@@ -258,7 +353,7 @@ class DelimitedTable:
             closed = False
 
         try:
-            row = next(csv.reader(pull(), delimiter=self._delimiter, skipinitialspace=True), [])
+            row = next(csv.reader(pull(), delimiter=self.delimiter, skipinitialspace=True), [])
         except csv.Error:
             return None
         return row if closed else None

@@ -12,6 +12,7 @@ import numpy as np
 
 from ettr.core.errors import InputError
 from ettr.files.ledger import Ledger
+from ettr.files.months import month_of
 
 SECOND = 1_000_000
 DAY = 86_400 * SECOND
@@ -23,28 +24,71 @@ END_US = (datetime(LAST_YEAR + 1, 1, 1) - EPOCH) // ONE_US
 SMALLEST_SINCE_1970 = 1e8
 LONGEST_DAYS = 20_000
 """From here on (55 years) a number without a unit is not a count of days but the date number of a spreadsheet."""
-_MONTH_NAMES = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_MONTHS = {name: i for i, name in enumerate(_MONTH_NAMES, 1)}
+_LONGEST = 100
+"""Longest time stamp, with the name of its time zone. [characters]"""
+_SHORT_YEAR, _FIRST_OF_1900S = 2, 69
+"""A year of two digits, read only next to a month by name: 00-68 are in this century."""
 _ZONE = r"\s*(?P<zone>Z|UTC|GMT|[+-]\d\d(?::?\d\d)?)?"
-_TIME = r"(?P<h>\d{1,2}):(?P<min>\d\d)(?::(?P<s>\d\d)(?:[.,](?P<f>\d{1,9}))?)?(?:\s*(?P<half>[AP])M)?" + _ZONE
-_MONTH = r"(?P<name>[A-Z][a-z]{2})[a-z]*"
+_HALF = r"(?:\s*(?P<half>[AP])\.?\s?M\.?)?"
+_TIME = r"(?P<h>\d{1,2}):(?P<min>\d\d)(?::(?P<s>\d\d)(?:[.,](?P<f>\d{1,9}))?)?" + _HALF + _ZONE
+_THEN_TIME = rf"(?:(?:T|,?\s+|[,:]\s*){_TIME})?"
+_LETTER = "[a-z\u00c0-\u024f]"
+_MONTH = rf"(?P<name>{_LETTER}{{3,12}})\.?"
+_WEEKDAY = (
+    "(?:(?:(?:mon|tue|wed|thu|fri|sat|sun|lun|mar|mer|jeu|ven|sam|dim|mi[eé]|jue|vie|s[aá]b|dom|diens|donn|mitt|frei"
+    rf"|sonn){_LETTER}*|mo|di|mi|do|fr|sa|so)[.,]*\s+)?"
+)
 _FLAGS = re.ASCII | re.IGNORECASE
 _ISO = re.compile(
-    rf"(?P<y>\d{{4}})(?P<sep>[-/.])(?P<mo>\d{{1,2}})(?P=sep)(?P<d>\d{{1,2}})(?:(?P<t>T|\s+){_TIME})?", _FLAGS
+    rf"(?P<y>\d{{4}})(?P<sep>[-/.])(?P<mo>\d{{1,2}})(?P=sep)(?P<d>\d{{1,2}})(?:(?P<t>T|\s+|,\s*|_){_TIME})?", _FLAGS
+)
+_WITHOUT_SIGNS = re.compile(
+    r"(?P<y>\d{4})(?P<mo>\d\d)(?P<d>\d\d)(?:[T\s_]|-(?=\d{6}))(?P<h>\d\d|\d(?=:)):?(?P<min>\d\d)"
+    rf"(?::?(?P<s>\d\d)(?:[.,](?P<f>\d{{1,9}}))?)?{_HALF}{_ZONE}",
+    _FLAGS,
 )
 _WORDED = (
-    re.compile(rf"(?:[a-z]{{3}},?\s+)?(?P<d>\d{{1,2}})[-\s]{_MONTH}[-\s](?P<y>\d{{4}})(?:[,\s]\s*{_TIME})?", _FLAGS),
-    re.compile(rf"{_MONTH}\s+(?P<d>\d{{1,2}}),?\s+(?P<y>\d{{4}})(?:[,\s]\s*{_TIME})?", _FLAGS),
-    re.compile(rf"(?:[a-z]{{3}}\s+)?{_MONTH}\s+(?P<d>\d{{1,2}})\s+{_TIME}\s+(?P<y>\d{{4}})", _FLAGS),
+    re.compile(
+        rf"{_WEEKDAY}(?P<d>\d{{1,2}})(?:st|nd|rd|th|er|\.)?[-/\s]?\s*(?:de\s+)?{_MONTH},?[-/\s]\s*(?:de\s+)?"
+        rf"(?P<y>\d{{4}}|\d\d(?!:)){_THEN_TIME}",
+        _FLAGS,
+    ),
+    re.compile(rf"{_WEEKDAY}{_MONTH}\s+(?P<d>\d{{1,2}})(?:st|nd|rd|th)?,?\s+(?P<y>\d{{4}}){_THEN_TIME}", _FLAGS),
+    re.compile(rf"{_MONTH}(?P<sep>[-/])(?P<d>\d{{1,2}})(?P=sep)(?P<y>\d{{4}}|\d\d(?!:)){_THEN_TIME}", _FLAGS),
+    re.compile(rf"(?P<y>\d{{4}})(?P<sep>[-/\s]){_MONTH}(?P=sep)(?P<d>\d{{1,2}}){_THEN_TIME}", _FLAGS),
+    re.compile(rf"{_WEEKDAY}{_MONTH}\s+(?P<d>\d{{1,2}})\s+{_TIME}\s+(?P<y>\d{{4}})", _FLAGS),
 )
-ORDERED = re.compile(
-    rf"(?P<a>\d{{1,2}})(?P<sep>[-/.])(?P<b>\d{{1,2}})(?P=sep)(?P<y>\d{{4}})(?:[T,\s]\s*{_TIME})?", _FLAGS
+ORDERED = re.compile(rf"(?P<a>\d{{1,2}})(?P<sep>[-/.])(?P<b>\d{{1,2}})(?P=sep)(?P<y>\d{{4}}){_THEN_TIME}", _FLAGS)
+_DATE_ALONE = re.compile(r"(?:19|20)\d{6}|\d{1,2}([-/.])\d{1,2}\1\d\d", re.ASCII)
+"""Dates that are no times by themselves, but may stand next to a column of hours."""
+_HOUR_ALONE = re.compile(_TIME, _FLAGS)
+_MIDNIGHT = re.compile(r"[T\s]0?0:00(?::00(?:[.,]0+)?)?$")
+_SIMPLER = tuple(
+    (re.compile(pattern), simpler)
+    for pattern, simpler in (
+        (r"\s+", " "),  # also blanks that do not break
+        (r"^\[(.*)\]$", r"\1"),
+        (r"\s+m=[-+][\d.]+$", ""),  # monotonic clock in times of Go
+        (r"\b(?:UTC|GMT)\s?(?=[-+]\d\d)", ""),
+        # the offset decides; only letters that cannot contradict it are dropped
+        (r"([-+]\d\d:?\d\d)\s+(?:\1|\(?(?!UTC|GMT)[A-Z]{3,5}\)?|\((?!UTC|GMT)[A-Z][\w ]*\))$", r"\1"),
+        (r"([-+]00:?00)\s+\(?(?:UTC|GMT)\)?$", r"\1"),
+        (r"[-\s](\d\d?)\.(\d\d)\.(\d\d)(?=[.,\s]|$)", r" \1:\2:\3"),  # hours with points, as in logs of Blue Gene
+        (r"(\d{4})\s?[年년]\s?(\d\d?)\s?[月월]\s?(\d\d?)\s?[日일]", r"\1-\2-\3 "),
+        (r"(?<=\d),?\s+(?:at|um|om|kl\.?|à|às|a las|alle(?: ore)?|[-–|])\s+(?=\d)", " "),
+        (r"\b(\d\d?)\s?h\s?(\d\d)\b", r"\1:\2"),
+        (r"(?<=:\d\d)\s*(?:Uhr|uhr|hrs?|h)$", ""),
+    )
 )
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?", _FLAGS)
 _REASONS = (
     (re.compile(r"\d{1,2}-[a-z]{3}|[a-z]{3}-\d{2}", _FLAGS), "date shortened by a spreadsheet, such as 5-Apr"),
     (re.compile(r"\d{1,2}[-/.]\d{1,2}[-/.]\d\d(?:\D.*)?", _FLAGS | re.DOTALL), "year with two digits"),
-    (re.compile(r".*\d:\d\d\s*[a-z]{3,4}", _FLAGS | re.DOTALL), "time zone in letters, such as PST"),
+    (
+        re.compile(r".*\d:\d\d(?:[.,]\d+)?\s*(?:[AP]M\s*)?(?![AP]M)[a-z]{2,5}(?:\s+\d{4})?", _FLAGS | re.DOTALL),
+        "time zone in letters, which may mean several: write an offset such as +02:00",
+    ),
+    (_HOUR_ALONE, "hour without a date"),
 )
 
 
@@ -80,11 +124,69 @@ def written(text: str) -> datetime | None:
         with contextlib.suppress(ValueError):  # the format of most files, and much faster
             return datetime.fromisoformat(text)
         return moment_of(match, int(match["mo"]), int(match["d"]))
-    for pattern in _WORDED:
+    return _written_otherwise(text) if len(text) <= _LONGEST else None
+
+
+@lru_cache(maxsize=10_000)
+def _written_otherwise(text: str) -> datetime | None:
+    """The same for the forms that only some files have."""
+    found = _month_in(text) or _month_in(simplified(text))
+    return moment_of(*found, int(found[0]["d"])) if found else None
+
+
+def _month_in(text: str) -> tuple[re.Match[str], int] | None:
+    """The parts of a time stamp that is no ISO date with digits only, and its month."""
+    for pattern in (_WITHOUT_SIGNS, *_WORDED, _ISO):
         match = pattern.fullmatch(text)
-        if match and match["name"].lower() in _MONTHS:
-            return moment_of(match, _MONTHS[match["name"].lower()], int(match["d"]))
+        if match:
+            parts = match.groupdict()
+            month = int(parts["mo"]) if "mo" in parts else month_of(parts["name"])
+            if month:
+                return match, month
     return None
+
+
+def simplified(text: str) -> str:
+    """Return a time stamp without signs and words that do not change its meaning.
+
+    Examples
+    --------
+    >>> simplified("1.6.2025 um 10:00 Uhr"), simplified("2005-06-03-15.42.50.67")
+    ('1.6.2025 10:00', '2005-06-03 15:42:50.67')
+    """
+    for pattern, simpler in _SIMPLER:
+        text = pattern.sub(simpler, text)
+    return text.strip()
+
+
+def time_part(text: str) -> str:
+    """Return which part of a time a text has: ``date``, ``hour`` or ``both``; empty if it is none.
+
+    Examples
+    --------
+    >>> [time_part(text) for text in ("01/06/2025", "10:00 PM", "2025-06-01 10:00", "2025-06-01 00:00:00", "gpu-07")]
+    ['date', 'hour', 'both', 'date', '']
+    """
+    text = simplified(text[:_LONGEST])
+    if _HOUR_ALONE.fullmatch(text):
+        return "hour"
+    date = _MIDNIGHT.sub("", text)
+    if _DATE_ALONE.fullmatch(date):
+        return "date"
+    found = _month_in(date)
+    match = found[0] if found else ORDERED.fullmatch(date)
+    return "" if match is None else "both" if match["h"] else "date"
+
+
+def joined(date: str, *hour: str) -> str:
+    """Return one time stamp from the texts of a date and of an hour.
+
+    Examples
+    --------
+    >>> joined("2025-06-01 00:00:00", "10:00")
+    '2025-06-01 10:00'
+    """
+    return " ".join([_MIDNIGHT.sub("", date.strip()), *(text.strip() for text in hour)]).strip()
 
 
 def is_number(text: str) -> bool:
@@ -127,17 +229,20 @@ def why_not(text: str) -> str:
 
 def moment_of(match: re.Match[str], month: int, day: int) -> datetime:
     """Return the parts of a time stamp as a datetime, with its time zone if it has one."""
-    hour, minute, second = (int(match[part] or 0) for part in ("h", "min", "s"))
+    year, hour, minute, second = (int(match[part] or 0) for part in ("y", "h", "min", "s"))
+    if len(match["y"]) == _SHORT_YEAR:
+        year += 2000 if year < _FIRST_OF_1900S else 1900
     if match["half"]:
         if not 1 <= hour <= 12:
             raise NoTime(NOT_A_TIME)
         hour = hour % 12 + 12 * (match["half"].upper() == "P")
     fraction = int((match["f"] or "0").ljust(6, "0")[:6])
     leap = second == 60
+    day_ends = (hour, minute, second, fraction) == (24, 0, 0, 0)
     try:
         zone = _fixed(match["zone"]) if match["zone"] else None
-        moment = datetime(int(match["y"]), month, day, hour, minute, 59 if leap else second, fraction, zone)
-        return moment + timedelta(seconds=1) if leap else moment
+        moment = datetime(year, month, day, 0 if day_ends else hour, minute, 59 if leap else second, fraction, zone)
+        return moment + timedelta(days=day_ends, seconds=leap)
     except (ValueError, OverflowError) as error:
         raise NoTime(NOT_A_TIME) from error
 
