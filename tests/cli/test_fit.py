@@ -61,6 +61,13 @@ def read(path: str, **options):
 # --------------------------------------------------------------------------- answers
 
 
+def test_columns_of_a_table_without_a_header(refused, as_json, log):
+    Path(log).write_text("2024-01-02 10:00,gpu-07,ECC\n2024-01-05 10:00,gpu-08,ECC\n", encoding="utf-8")
+    arguments = ("fit", log, "--nodes", "4", "--window", WINDOW, "--zone", "UTC")
+    assert "--columns start,node,cause" in refused(*arguments)
+    assert as_json(*arguments, "--columns", "start,node,cause")["log"]["n_records"] == 2
+
+
 def test_fit_answers_in_words(in_words, log):
     out = in_words("fit", log, *GIVEN)
     n = len(text().splitlines()) - 1

@@ -23,7 +23,10 @@ REFUSED = {
         "window must have a length.*`window=",
     ),
     "only a header, no window": (HEADER, "no failure was read, so `window` must be given"),
-    "nothing that can be read": (HEADER + "soon,,n1,x\n" * 3, "3 not parsed: start: not a time \\(line 2\\)"),
+    "nothing that can be read": (
+        HEADER + "soon,,n1,x\n" * 3,
+        "3 not parsed: start: not a time \\(line 2: 'soon'\\). Write",
+    ),
     "a pickle": (pickle.dumps({"start": 1}), "never loaded"),
     "an end before its start, alone": (HEADER + "2024-05-02,2024-05-01,n1,x\n", "end before start \\(line 2\\)"),
 }

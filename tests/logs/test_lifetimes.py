@@ -42,6 +42,22 @@ def test_dates_in_and_out(lives, count):
     assert any("until the last time in the file" in note for note in lives(DATES).notes)
 
 
+def test_ages_with_a_decimal_comma(lives):
+    read = lives("unit;age_d;failed\na;100,5;1\nb;1,234;0\n")
+    assert days(read) == [100.5, 1.234] and any("decimal signs" in note for note in read.notes)
+
+
+def test_units_without_a_header(lives):
+    text = "a,100,yes\nb,250,no\nc,10,yes\n"
+    with pytest.raises(InputError, match=r"value '100'.*`header=\["):
+        lives(text)
+    assert days(lives(text, header=["unit", "age_d", "failed"])) == [100, 250, 10]
+
+
+def test_a_value_that_is_no_time_is_shown(lives):
+    assert "line 6: 'soon'" in lives(DATES).ledger["example"].tolist()
+
+
 @pytest.mark.parametrize(
     ("header", "cells"),
     [("age_d,failed", ("10,1", "20,0", "5,1")), ("lifetime (h),status", ("240,dead", "480,alive", "120,broken"))],

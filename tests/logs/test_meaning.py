@@ -136,7 +136,7 @@ def test_comments_and_blank_cells_at_the_end_cost_nothing(read, count):
 
 def test_a_paragraph_above_the_header_is_refused_with_the_remedy(read):
     text = "Fault export of 2024-06-01\n\ntime,host\n2024-05-02 10:00,a\n2024-05-03 10:00,b\n"
-    with pytest.raises(InputError, match=r"skip the lines before the header: tail -n \+4 FILE \| ettr fit -"):
+    with pytest.raises(InputError, match=r"a title, 'Fault export.*tail -n \+3 FILE \| ettr fit -"):
         read(text, format="csv")
 
 

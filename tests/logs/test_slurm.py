@@ -39,6 +39,22 @@ PLAIN = log(
 )
 
 
+BARE = PLAIN.partition("\n")[2]
+
+
+@pytest.mark.parametrize("text", [BARE, BARE.replace("|", "   ")], ids=["bars", "blanks"])
+def test_rows_without_their_header_are_refused_with_the_command(write, text):
+    with pytest.raises(InputError, match="sacct --noheader, starting with '71.*leave --noheader out .sacct --allusers"):
+        read(write(text))
+
+
+def test_rows_without_their_header_are_read_with_the_names_of_the_columns(write):
+    assert read(write(BARE), header=HEADER.split("|")).events.equals(read(write(PLAIN)).events)
+    assert read(write(BARE.replace("|", ";")), header=HEADER.split("|")).events.equals(read(write(PLAIN)).events)
+    with pytest.raises(InputError, match="missing: Start"):
+        read(write(BARE), header=HEADER.replace("Start", "Begin").split("|"))
+
+
 def test_only_nodes_that_failed_are_failures():
     sacct = outcome(FORMAT, PLAIN)
     assert sacct.starts == ["2025-03-01 12:00:00"]

@@ -145,14 +145,136 @@ def test_rows_that_cannot_be_read_are_counted_by_reason(read, count):
     log = read(text)
     assert log.ledger.sort_values("example")[["reason", "n", "example"]].to_numpy().tolist() == [
         ["start: no time", 1, "line 10"],
-        ["start: not a time", 1, "line 11"],
-        ["start: date shortened by a spreadsheet, such as 5-Apr", 1, "line 5"],
+        ["start: not a time", 1, "line 11: 'garbage'"],
+        ["start: date shortened by a spreadsheet, such as 5-Apr", 1, "line 5: '5-Apr'"],
         ["end before start", 1, "line 6"],
         ["too few cells", 1, "line 7"],
         ["too many cells", 1, "line 8"],
     ]
     assert set(log.ledger["action"]) == {"not parsed"}
     assert len(log.events) == 8 and log.n_records == 14 == sum(bool(line) for line in text.splitlines()) - 1
+
+
+# --------------------------------------------------------------------------- dates and hours in two columns
+
+DATED = {
+    "Date,Time,Node\n2024-05-02,10:00:00,a\n2024-05-03,11:30,b\n": {},
+    "node;date;hour\na;2 mai 2024;10:00\nb;3 mai 2024;11:30\n": {},
+    "ID | Date | Time | Event\n1 | May-02-2024 | 10:00:00 | ECC\n2 | May-03-2024 | 11:30:00 | ECC\n": {},
+    "Event Time,Event Date\n10:00 AM,20240502\n11:30 AM,20240503\n": {},
+    "date,time\n2024-05-02 00:00:00.000,10:00\n2024-05-03 00:00:00.000,11:30\n": {},
+    "Date,Time\n2024-05-02,10:00\n2024-05-03,11:30\n": {"start": "Date"},
+    "Datum;Uhrzeit\n02.05.2024;10:00\n03.05.2024;11:30\n31.05.2024;\n": {"start": "Datum+Uhrzeit"},
+}
+
+
+@pytest.mark.parametrize("text", DATED)
+def test_a_column_of_dates_and_one_of_hours_are_one_time(read, text):
+    log = read(text, columns=DATED[text])
+    assert log.hours()[:2].tolist() == [34, 59.5]
+    assert "+" in next(note for note in log.notes if "columns read" in note)
+
+
+def test_ends_have_their_date_too_or_that_of_the_start(read):
+    rows = "2024-05-02,10:00,{}12:00\n2024-05-03,11:00,{}12:30\n"
+    log = read("Start Date,Start Time,End Date,End Time\n" + rows.format("2024-05-03,", "2024-05-04,"))
+    assert log.hours("end").tolist() == [60, 84.5]
+    assert read("Date,Start Time,End Time\n" + rows.format("", "")).hours("end").tolist() == [36, 60.5]
+
+
+def test_hours_that_may_belong_to_a_date_are_never_dropped_silently(read):
+    with pytest.raises(InputError, match="next to the dates in 'Date'.*'Time' has numbers such as '36000'"):
+        read("Date,Time\n2024-05-02,36000\n2024-05-03,39600\n")
+    with pytest.raises(InputError, match="'hour' has numbers such as '10'"):
+        read("date,hour\n2024-05-02,10\n2024-05-03,11\n")
+    log = read("Date,Travel Time\n2024-05-02,10:00\n2024-05-03,11:00\n")
+    assert log.hours().tolist() == [24, 48] and "columns={'start': 'Date+Travel Time'}" in " ".join(log.doubts)
+    log = read("Date,Repair Time\n2024-05-02,02:30\n")  # a duration, or the hour of the end
+    assert log.events["end"].isna().all() and any("ends that are not times" in note for note in log.notes)
+    with pytest.raises(InputError, match="hour without a date \\(line 2: '10:00'\\)"):
+        read("Time,Node\n10:00,a\n")
+
+
+# --------------------------------------------------------------------------- no header, or not in the first line
+
+WITHOUT_HEADER = {
+    "2024-05-02 10:00,gpu-07,Xid 79\n2024-05-03 10:00,gpu-08,ECC\n": '["start", "node", "cause"]',
+    "1 | 05/02/2024 | 10:00:00 | Memory #0x53 | ECC\n2 | 05/23/2024 | 10:00:00 | Memory #0x5 | ECC\n": (
+        '["column1", "date", "time", "cause", "column5"]'
+    ),
+    "failure,open,2024-05-02\nhang,shut,2024-05-03\n": '["cause", "column2", "date"]',
+    "failed,2024-05-02\nhang,2024-05-03\n": '["cause", "date"]',  # a word that is also a name
+    "1717236000,gpu-07\n1717246000,gpu-08\n": '["start", "node"]',
+    "gpu-07\t2024-05-02T10:00:00Z\t\ngpu-08\t2024-05-03T10:00:00Z\tECC\n": '["node", "start", "column3"]',
+    "gpu,n7,Juin\ngpu,n8,Juil\n": '["cause", "node", "column3"]',
+}
+
+
+@pytest.mark.parametrize("text", WITHOUT_HEADER)
+def test_a_first_row_is_no_header(read, text):
+    with pytest.raises(InputError, match="must have a header: its first line has the value") as caught:
+        read(text)
+    assert f"`header={WITHOUT_HEADER[text]}`" in str(caught.value)
+
+
+def test_names_of_columns_for_a_table_without_a_header(read):
+    log = read("2024-05-02 10:00,gpu-07,Xid 79\n2024-05-03,gpu-08,\n", header=["start", "node", "cause"])
+    assert log.events["node"].tolist() == ["gpu-07", "gpu-08"] and log.n_records == 2
+    log = read("a;2,5;1,5;2024-05-02\nb;1;2;2024-05-03\n", header=["node", "x", "y", "start"])  # more commas
+    assert log.events["node"].tolist() == ["a", "b"]
+    with pytest.raises(InputError, match="got 2 for 3 cells: 'start', 'node'; the first line is '2024-05-02,a,x'"):
+        read("2024-05-02,a,x\n", header=["start", "node"])
+    with pytest.raises(InputError, match="different name for each column.*got node twice"):
+        read("2024-05-02,a,x\n", header=["start", "node", "node"])
+    with pytest.raises(InputError, match="`header` applies only to tables"):
+        read('{"start": "2024-05-02"}\n', format="events", header=["start"])
+
+
+def test_numbers_and_dates_may_be_names_of_columns(read):
+    assert len(read("0,1\n2024-05-02,a\n2024-05-03,b\n", columns={"start": "0", "node": "1"}).events) == 2
+    with pytest.raises(InputError, match="must have a column with the start"):
+        read("node,2024-05-02\na,1\nb,0\n")
+
+
+def test_a_line_of_excel_with_the_separator_is_no_header(read):
+    log = read('\ufeffsep=;\n"start";"node";"duration (h)"\n"2024-05-02";"n1,n2";"2,5"\n')
+    assert log.hours("end").tolist() == [26.5, 26.5] and log.events["node"].tolist() == ["n1", "n2"]
+
+
+def test_blanks_between_cells_are_refused_with_a_command(read):
+    with pytest.raises(InputError, match=r"sed -E 's/ \{2,\}/;/g' FILE"):
+        read("start             node\n2024-05-02 10:00  a\n")
+
+
+# --------------------------------------------------------------------------- decimal commas
+
+
+@pytest.mark.parametrize("cells", [("2,5", "1,234", "12"), ("2,5 h", "1,234 h", "12 h")])
+def test_a_comma_is_a_decimal_sign_between_semicolons(read, cells):
+    log = read("start;node;duration_h\n" + "".join(f"2024-05-0{i};7,8;{cell}\n" for i, cell in enumerate(cells, 2)))
+    hours = (log.events["end"] - log.events["start"]).dt.total_seconds() / 3600
+    assert hours.tolist() == pytest.approx([2.5, 2.5, 1.234, 1.234, 12, 12])
+    assert log.events["node"].tolist() == ["7", "8"] * 3  # lists of nodes stay lists
+    assert "commas in 'duration_h' are read as decimal signs: 2,5 is 2.5" in log.notes
+
+
+def test_times_since_an_origin_may_have_a_decimal_comma(read):
+    assert read("start;node\n0,5;a\n3,25;b\n", window="0..10").hours().tolist() == [12, 78]
+
+
+@pytest.mark.parametrize("delimiter", [",", "\t", "|"])
+def test_a_comma_that_may_separate_thousands_is_not_read_elsewhere(read, delimiter):
+    rows = [("start", "duration_h"), ("2024-05-02", '"2,5"'), ("2024-05-03", '"1,234"'), ("2024-05-04", '"1,234 h"')]
+    log = read("".join(delimiter.join(row) + "\n" for row in rows))
+    assert log.hours("end")[0] == 26.5 and log.events["end"].isna().tolist() == [False, True, True]
+    assert "durations that cannot be read, treated as unknown: 2 (the first: line 3: '1,234')" in log.notes
+
+
+def test_points_between_thousands_and_decimal_commas_are_refused(read):
+    with pytest.raises(InputError, match="one decimal sign, got '2,5' and '1.234'"):
+        read("start;duration_h\n2024-05-02;2,5\n2024-05-03;1.234\n")
+    log = read("start;duration_h\n2024-05-02;2,5\n2024-05-03;1.234,5\n", window="2024-05-01/2024-08-01")
+    assert log.hours("end").tolist() == [26.5, 48 + 1234.5]
 
 
 # --------------------------------------------------------------------------- quotes

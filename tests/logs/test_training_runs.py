@@ -284,7 +284,7 @@ def test_a_step_count_that_counts_no_steps_is_refused(read, step):
 
 def test_failure_logs_are_no_training_logs(write):
     for text in ("time,node\n2025-06-01 10:00:00,n1\n", "time,step,cause\n2025-06-01,3,GPU\n", "opened,host\n1,n2\n"):
-        assert not training_runs.knows(write(text))
+        assert not training_runs.is_training_log(write(text))
 
 
 @pytest.mark.parametrize(

@@ -87,6 +87,10 @@ def fit(
             "state, or any other name to split by; of a table of training steps: time, step, step_s.",
         ),
     ] = None,
+    columns: Annotated[
+        str | None,
+        _reading("--columns", metavar="NAME,...", help="Names of the columns, in order, of a table without a header."),
+    ] = None,
     where: Annotated[
         list[str] | None,
         _counting("--where", metavar="COLUMN=REGEX ...", help="Use only records whose column matches."),
@@ -185,6 +189,7 @@ def fit(
     """
     # a long log takes minutes to read, so options are checked first
     column, sizes = options.cohorts(split)
+    header = None if columns is None else columns.split(",")
     if lifetimes:
         with terminal.progress(quiet or as_json) as report:
             lives = read_lifetimes(
@@ -194,6 +199,7 @@ def fit(
                 until=window and window.rpartition("/")[2],
                 zone=zone,
                 time_unit=time_unit,
+                header=header,
                 encoding=encoding,
                 progress=report.bytes,
             )
@@ -206,10 +212,8 @@ def fit(
     if like is not None:
         Scenario.load(like)
     patterns = options.where(where or [])
-    columns = options.columns(map_ or [])
-    is_table_of_steps = format_ is None and "step" in columns and "start" not in columns
-    is_known = format_ in training_runs.FORMATS
-    if is_known or is_table_of_steps or (format_ is None and not map_ and training_runs.knows(log, encoding)):
+    mapping = options.columns(map_ or [])
+    if training_runs.is_training_log(log, format_, mapping, header, encoding):
         unused = {"--nodes": nodes, "--inventory": inventory, "--window": window, "--split": split, "--where": where}
         unused |= {"--planned": planned, "--down": down, "--up": up, "--failure-severity": failure_severity}
         _refuse(unused, log)
@@ -220,7 +224,8 @@ def fit(
                 log,
                 format_,
                 step_s=step_s,
-                columns=columns,
+                columns=mapping,
+                header=header,
                 zone=zone,
                 year=year,
                 time_unit=time_unit,
@@ -244,7 +249,8 @@ def fit(
             zone=zone,
             year=year,
             time_unit=time_unit,
-            columns=columns,
+            columns=mapping,
+            header=header,
             planned=planned,
             cohort_nodes={column: sizes} if column and sizes else None,
             split=column,

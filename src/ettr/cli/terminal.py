@@ -28,7 +28,7 @@ def say(*lines: str, err: bool = False) -> None:
 
 
 _SAME_NAMES = ("window", "zone", "year", "time_unit", "where", "down", "up", "failure_severity", "planned", "split")
-_OPTIONS = {"n_nodes": "--nodes", "columns": "--map"} | {
+_OPTIONS = {"n_nodes": "--nodes", "columns": "--map", "header": "--columns"} | {
     name: f"--{name.replace('_', '-')}" for name in (*_SAME_NAMES, "inventory", "encoding", "format", "until", "step_s")
 }
 """Parameters of the readers of logs, with the options of the command for them."""
@@ -57,8 +57,9 @@ def with_options(text: str) -> str:
         if value is None:
             return name
         parsed = ast.literal_eval(value)
+        parsed = ",".join(parsed) if isinstance(parsed, list) else parsed
         pairs = parsed.items() if isinstance(parsed, dict) else ()
-        return f"{name} {' '.join(f'{key}={text}' for key, text in pairs) or shlex.quote(str(parsed))}"
+        return f"{name} {' '.join(shlex.quote(f'{key}={text}') for key, text in pairs) or shlex.quote(str(parsed))}"
 
     for call, flag in _CALLS.items():
         text = text.replace(call, flag)

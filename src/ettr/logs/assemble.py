@@ -323,7 +323,9 @@ def _place(rows: pd.DataFrame) -> str:
 
 
 def _swapped(ledger: Ledger) -> str:
-    """Advice if every record ends before it starts."""
+    """Advice if every record ends before it starts, or has no time."""
+    if all(reason.startswith("start: ") for reason in ledger.to_frame()["reason"]):
+        return '. Write times as 2025-06-01 10:00, or name their column, e.g. `columns={"start": "opened_at"}`'
     if ledger.n_of("end before start") < ledger.total():
         return ""
     return '. If the columns are swapped, name them, e.g. `columns={"start": "closed_at", "end": "opened_at"}`'

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from ettr.core.errors import InputError
+from ettr.files.ledger import Ledger
 from ettr.files.tables import columns_found, listed_names, plain_name, refuse_twice, same_name
+from ettr.files.times import epoch_s, is_number, time_part
 from ettr.logs.durations import without_unit
 
 Columns = dict[str, tuple[str, ...]]
-"""Role to column names of the file; several names if their texts together are the name of a node."""
+"""Role to column names of the file; several names if their texts together are the name of a node or a time."""
 
 ROLES = ("start", "end", "duration", "node", "component", "cause", "planned")
 """Roles of columns in a failure log; any other column is a cohort."""
@@ -36,6 +39,14 @@ _WORDS = {
         fault symptom kind type alertname message msg event eventtype details detail""",
     "planned": "planned isplanned scheduled maintenance ismaintenance",
 }
+_HOUR_NAME = re.compile(r"time|hour|clock|uhrzeit|zeit|heure|hora|ora")
+_TIME_NAME = re.compile(rf"date|datum|fecha|data|day|jour|{_HOUR_NAME.pattern}")
+_PERHAPS_DURATIONS = ("repairtime", "resolvetime")
+_NUMBERS = (
+    "hours next to the dates in {!r} must be written as 10:00, but {!r} has numbers such as {!r}: write them so, or "
+    "leave the column out"
+)
+_FIRST_TEXTS = 100
 WORDS = {role: tuple(words.split()) for role, words in _WORDS.items()}
 """Column names for each role, without case, spaces and signs, in order of preference."""
 
@@ -86,9 +97,91 @@ def find_columns(present: Sequence[str], mapping: Mapping[str, str], place: str)
             f"{place} must have a column with the start of failures. {columns_found(present)} Name the columns, e.g. "
             '`columns={"start": "opened_at", "node": "host"}`'
             + (", or skip the lines before the header: tail -n +4 FILE | ettr fit -" if len(present) == 1 else "")
+            + '. If the first line is a row, name the columns in order, e.g. `header=["start", "node"]`'
         )
     refuse_twice((name for names in chosen.values() for name in names), present, place)
     return {name: chosen[name] for name in (*ROLES, *chosen) if name in chosen}
+
+
+def with_hours(columns: Columns, texts: Mapping[str, Sequence[str]], ledger: Ledger) -> Columns:
+    """Return the columns with those of dates and of hours joined, where a date and an hour are one time.
+
+    Parameters
+    ----------
+    columns : dict of str to tuple of str
+        Role to column names of the file.
+    texts : mapping of str to sequence of str
+        The first texts of each column of the file.
+    ledger : Ledger
+        Takes a caution on hours that are not read.
+
+    Raises
+    ------
+    InputError
+        The hours next to a date are numbers.
+
+    Examples
+    --------
+    >>> texts = {"Event Date": ["2025-06-01"], "Event Time": ["10:00"]}
+    >>> with_hours({"start": ("Event Time",)}, texts, Ledger())
+    {'start': ('Event Date', 'Event Time')}
+    """
+    parts = {name: _most_common_part(cells) for name, cells in texts.items()}
+    joined = dict(columns)
+    for role in ("start", "end"):
+        name, *more = columns.get(role, ("",))
+        dated = [column for column in texts if parts[column] == "date" and _stem(column) == _stem(name)]
+        if parts.get(name) == "number" and dated and epoch_s(float(_first_number(texts[name]))) is None:
+            raise InputError(_NUMBERS.format(dated[0], name, _first_number(texts[name])))
+        if more or parts.get(name) not in ("date", "hour") or plain_name(name) in _PERHAPS_DURATIONS:
+            continue
+        wanted = "hour" if parts[name] == "date" else "date"
+        # an end may have the date of the start, but no two times the same hour
+        taken = {
+            column
+            for other, names in columns.items()
+            for column in names
+            if wanted == "hour" or other not in ("start", "end")
+        }
+        free = [
+            column
+            for column in texts
+            if column not in taken and (parts[column] == "date" if wanted == "date" else _is_hour_name(column))
+        ]
+        same = [column for column in free if _stem(column) == _stem(name)]
+        fitting = [column for column in same if parts[column] == wanted]
+        if fitting or (wanted == "date" and len(free) == 1):
+            joined[role] = (name, (fitting or free)[0])[:: 1 if wanted == "hour" else -1]
+        elif wanted == "hour" and any(parts[column] == "number" for column in same):
+            raise InputError(_NUMBERS.format(name, same[0], _first_number(texts[same[0]])))
+        elif hours := [column for column in free if parts[column] == "hour"]:
+            ledger.doubt(
+                f"{role} is read from {name!r}, which has no hours; if those in {hours[0]!r} belong to it, give "
+                f"`columns={ {role: f'{name}+{hours[0]}'} }`"
+            )
+    return joined
+
+
+def _most_common_part(texts: Sequence[str]) -> str:
+    """The part of a time that most of the first texts have, ``number`` for plain numbers."""
+    first = [text for text in texts[:_FIRST_TEXTS] if text.strip()]
+    parts = [time_part(text) or ("number" if is_number(text.strip()) else "") for text in first]
+    return max(parts, key=parts.count, default="")
+
+
+def _first_number(texts: Sequence[str]) -> str:
+    """The first text that is a number."""
+    return next(filter(is_number, map(str.strip, texts)))
+
+
+def _is_hour_name(name: str) -> bool:
+    """Whether a column's name means hours of the day."""
+    return _HOUR_NAME.search(plain_name(name)) is not None
+
+
+def _stem(name: str) -> str:
+    """What a name of a date and one of an hour share if they belong together."""
+    return _TIME_NAME.sub("", plain_name(name))
 
 
 def _name_of(role: str, name: str) -> str:

@@ -20,6 +20,7 @@ _SPELLED = {
 _US_OF = {word: UNITS[unit] for unit, words in _SPELLED.items() for word in words.split()}
 _UNIT_AT_END = re.compile(r"(?:(?<=[^A-Za-z])[A-Za-z]+|(?<=[a-z])[A-Z][a-z]*)[\s)\]]*$")
 _LAST_WORD = re.compile(r"([a-z]+)[\s)\]]*$")
+_COMMA_IN_NUMBER = re.compile(r"\d,\d|^,\d", re.ASCII)
 _DAYS_FIRST = re.compile(r"^(\d+)-(?=\d+:)", re.ASCII)
 
 
@@ -67,6 +68,7 @@ def durations_us(texts: Sequence[str], unit: float | None) -> tuple[np.ndarray, 
     [90000000, 5400000000, 86400000000, 0, 0]
     """
     values = pd.Series(texts, dtype=object).str.strip()
+    values = values.mask(values.str.contains(_COMMA_IN_NUMBER, na=False))  # pandas leaves such commas out
     numbers = pd.to_numeric(values, errors="coerce").to_numpy(dtype=float)
     is_number = np.abs(numbers) < END_US  # longer than any log in every unit
     spelled = values.where(~is_number).str.replace(_DAYS_FIRST, r"\1 days ", regex=True)

@@ -14,10 +14,19 @@ from ettr.core.errors import InputError, UnknownName
 from ettr.files.clock import StampClock
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Progress, Source
-from ettr.files.tables import DelimitedTable, columns_found, plain_name, refuse_twice, same_name
+from ettr.files.tables import (
+    DelimitedTable,
+    columns_found,
+    numbers_with_points,
+    plain_name,
+    refuse_twice,
+    same_name,
+    value_in_header,
+)
 from ettr.files.times import UNITS
 from ettr.files.zones import zone_of
 from ettr.logs.durations import durations_us, unit_us, without_unit
+from ettr.logs.options import checked_header
 from ettr.logs.states import plain
 
 _WORDS = {
@@ -71,6 +80,7 @@ def read_lifetimes(
     until: str | None = None,
     zone: str | tzinfo | None = None,
     time_unit: str | None = None,
+    header: Sequence[str] | None = None,
     encoding: str | None = None,
     progress: Progress | None = None,
 ) -> Lives:
@@ -91,6 +101,8 @@ def read_lifetimes(
         Time zone of times without one.
     time_unit : str or None
         Unit of ages that are plain numbers, if the column's name does not end in one.
+    header : sequence of str or None
+        For a table without a header: the names of its columns in order, e.g. ``["unit", "age_d", "failed"]``.
     encoding : str or None
         Encoding of the file; UTF-8 if not given.
     progress : callable or None
@@ -114,12 +126,20 @@ def read_lifetimes(
     [[2400.0, True], [6000.0, False]]
     """
     source, ledger = Source(path, progress, "table of lifetimes", encoding), Ledger()
-    table = DelimitedTable(source.lines(ledger), ledger)
+    table = DelimitedTable(source.lines(ledger), ledger, checked_header(header))
     reading = _Reading(table.header, dict(columns or {}), source.name, ledger)
     cohort = reading.column(split) if split else None
     refuse_twice([*reading.columns.values(), *([cohort] if cohort else [])], table.header, source.name)
     rows = [(number, row) for numbers, batch in table.batches() for number, row in zip(numbers, batch, strict=True)]
+    value = value_in_header(table.header, [row for _, row in rows], has_names=reading.is_named)
+    if value:
+        raise InputError(
+            f"{source.name} must have a header: its first line has the value {value!r}, as the lines below have. Name "
+            'the columns in order, e.g. `header=["unit", "age_d", "failed"]`'
+        )
     frame = pd.DataFrame([row for _, row in rows], columns=table.header, dtype=object)
+    for name in {reading.columns[role] for role in ("age", "in", "out") if role in reading.columns}:
+        frame[name] = numbers_with_points(frame[name].tolist(), table.delimiter, name, ledger)
     numbers = np.array([number for number, _ in rows], dtype=int)
     clock = StampClock(ledger, zone_of(zone))
     end_us = None if until is None else clock.us(until)
@@ -157,6 +177,7 @@ class _Reading:
             match = next((free[word] for word in words.split() if word in free), None)
             if role not in self.columns and match:
                 self.columns[role] = match
+        self.is_named = bool(self.columns)
 
     def column(self, name: str) -> str:
         """Return the column of that name as the file writes it."""
@@ -174,7 +195,7 @@ class _Reading:
             raise InputError(
                 f"ages in {column!r} have no unit: rename the column to {column}_d, or give `time_unit` ({self._place})"
             )
-        self._drop("age: no duration", ~good, numbers)
+        self._drop("age: no duration", ~good, numbers, frame[column])
         observed = np.ones(len(frame), dtype=bool)
         if "failed" in self.columns:
             words = frame[self.columns["failed"]].map(plain)
@@ -191,7 +212,7 @@ class _Reading:
     ) -> pd.DataFrame:
         """Return lifetimes from the times in and out of service, and the reasons if there are any."""
         start, started = clock.us_series(frame[self.columns["in"]])
-        self._drop("in: no time", ~started, numbers)
+        self._drop("in: no time", ~started, numbers, frame[self.columns["in"]])
         end, ended = np.zeros(len(frame), dtype=np.int64), np.zeros(len(frame), dtype=bool)
         if "out" in self.columns:
             texts = frame[self.columns["out"]]
@@ -231,9 +252,11 @@ class _Reading:
         cohorts = frame[cohort].to_numpy(dtype=object)[kept] if cohort else np.full(int(kept.sum()), None)
         return pd.DataFrame({"duration_h": hours[kept], "observed": observed[kept], "cohort": pd.Categorical(cohorts)})
 
-    def _drop(self, reason: str, rows: np.ndarray, numbers: np.ndarray) -> None:
+    def _drop(self, reason: str, rows: np.ndarray, numbers: np.ndarray, texts: pd.Series | None = None) -> None:
         if rows.any():
-            self._ledger.not_parsed(reason, int(rows.sum()), f"line {numbers[int(np.argmax(rows))]:,}")
+            first = int(np.argmax(rows))
+            value = "" if texts is None or not texts[first].strip() else f": {texts[first].strip()[:40]!r}"
+            self._ledger.not_parsed(reason, int(rows.sum()), f"line {numbers[first]:,}{value}")
 
 
 def _reasons(ledger: Ledger) -> list[str]:

@@ -16,7 +16,7 @@ from ettr.files.ledger import Ledger
 from ettr.files.tables import columns_found, plain_name, same_name
 from ettr.files.times import UNITS
 from ettr.logs import states
-from ettr.logs.columns import Columns, find_columns
+from ettr.logs.columns import Columns, find_columns, with_hours
 from ettr.logs.durations import durations_us, unit_us
 from ettr.logs.nodes import SYSTEMS
 from ettr.logs.options import Options
@@ -140,7 +140,7 @@ def find_meaning(first: Batch, present: Sequence[str], options: Options, ledger:
         A column is missing, or the meaning cannot be inferred.
     """
     mapping = {role: column for role, column in options.columns.items() if role not in ("state", "event")}
-    named = find_columns(present, mapping, place)
+    named = with_hours(find_columns(present, mapping, place), first.columns, ledger)
     taken = {column for columns in named.values() for column in columns}
     systems = {column: (column,) for column in present if plain_name(column) in SYSTEMS and column not in taken}
     sample = _Sample(first, present, named | systems, options, ledger, place)

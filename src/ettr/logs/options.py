@@ -59,6 +59,8 @@ class Options:
         Lowest severity that is a failure.
     split : str or None
         Column whose values are separate systems: a name in two of them is two nodes.
+    header : tuple of str
+        Names of the columns of a table without a header.
     inventory : DataFrame or None
         Times of each node in service, see `read_inventory`.
     """
@@ -78,6 +80,7 @@ class Options:
     up: tuple[str, ...] = ()
     failure_severity: str | None = None
     split: str | None = None
+    header: tuple[str, ...] = ()
     inventory: pd.DataFrame | None = None
 
     def clock(self, ledger: Ledger) -> StampClock:
@@ -100,6 +103,7 @@ def checked_options(
     up: str | Sequence[str] | None = None,
     failure_severity: str | None = None,
     split: str | None = None,
+    header: Sequence[str] | None = None,
 ) -> Options:
     """Return the options after checking them; for parameters and errors see ``ettr.logs.read``."""
     if time_unit is not None and time_unit not in UNITS:
@@ -124,6 +128,7 @@ def checked_options(
         up=_words("up", up),
         failure_severity=failure_severity,
         split=split if split not in OF_EVERY_NODE else None,
+        header=checked_header(header),
     )
     both = sorted({plain(word) for word in options.down} & {plain(word) for word in options.up})
     if both:
@@ -149,6 +154,18 @@ def _columns(columns: Mapping[str, str] | Sequence[str] | None) -> dict[str, str
         if not role.strip() or not name.strip():
             raise InputError(f"columns must map roles to column names, e.g. start=opened_at, got {role!r}={name!r}")
     return {role.strip(): name.strip() for role, name in columns.items()}
+
+
+def checked_header(header: Sequence[str] | None) -> tuple[str, ...]:
+    """Return the names of the columns of a table without a header; refuse names that occur twice."""
+    names = tuple(name.strip() for name in (header.split(",") if isinstance(header, str) else header or ()))
+    twice = [name for name in names if name and names.count(name) > 1]
+    if twice or (header is not None and not any(names)):
+        raise InputError(
+            'header must have a different name for each column, in order, e.g. `header=["start", "node"]`, got '
+            f"{twice[0] + ' twice' if twice else repr(header)}"
+        )
+    return names
 
 
 def _pattern(option: str, text: str) -> re.Pattern[str]:

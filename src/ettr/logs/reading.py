@@ -21,7 +21,7 @@ from ettr.logs.events import Events, NodesWatched
 from ettr.logs.formats import FORMATS
 from ettr.logs.inventory import read_inventory
 from ettr.logs.options import MOST_NODES, Options, WindowLike, checked_options
-from ettr.logs.readers import json_events, table
+from ettr.logs.readers import json_events, slurm, table
 from ettr.logs.rows import Batch, Rows
 from ettr.logs.training.runs import refuse_training_log
 
@@ -46,6 +46,7 @@ def read(
     down: str | Sequence[str] | None = None,
     up: str | Sequence[str] | None = None,
     failure_severity: str | None = None,
+    header: Sequence[str] | None = None,
     inventory: str | Path | None = None,
     encoding: str | None = None,
     progress: Progress | None = None,
@@ -88,6 +89,9 @@ def read(
         for up, every record with a word for down is a failure.
     failure_severity : str or None
         Lowest severity that counts: ``debug``, ``info``, ``warning``, ``error`` (default) or ``critical``.
+    header : sequence of str or None
+        For a table without a header: the names of its columns in order, e.g. ``["start", "node", "cause"]``; those of
+        sacct for a file of ``sacct --noheader``.
     inventory : str or path or None
         Instead of ``n_nodes``, a table of nodes with the times of each in service: columns node, in and out.
     encoding : str or None
@@ -129,7 +133,10 @@ def read(
         down=down,
         up=up,
         failure_severity=failure_severity,
+        header=header,
     )
+    if options.header and format is None:
+        format = slurm.FORMAT.name if slurm.FORMAT.sniff(["|".join(options.header)]) else table.FORMAT.name
     if inventory is not None and n_nodes is not None:
         raise InputError("`n_nodes` conflicts with `inventory`, which has the number of nodes: give one of them")
     if format is None and not options.columns:
@@ -157,6 +164,8 @@ def _refuse_training_log(source: Source) -> None:
 
 def _refuse_unread(options: Options, format: str, name: str) -> None:
     """Refuse options that apply only to tables and JSON."""
+    if options.header and format not in (slurm.FORMAT.name, table.FORMAT.name):
+        raise InputError(f"`header` applies only to tables; {name} is read as {format}")
     if format in _MAPPED:
         return
     # a column with its own name as role only becomes a cohort

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ettr.files.ledger import Ledger
+from ettr.files.times import joined
 from ettr.logs.events import DIGEST, LINE, OPEN, TEXTS, Events
 from ettr.logs.meaning import Meaning
 from ettr.logs.options import Options
@@ -71,7 +72,8 @@ def _by_role(batch: Batch, meaning: Meaning) -> Batch:
     for name, parts in meaning.columns.items():
         if len(parts) > 1:
             rows = zip(*(in_file[part] for part in parts), strict=True)
-            columns[name] = [_JOINED.join(text.strip() for text in texts) for texts in rows]
+            is_time = name in ("start", "end")
+            columns[name] = [joined(*texts) if is_time else _JOINED.join(map(str.strip, texts)) for texts in rows]
     if meaning.states and "planned" not in columns:
         words = in_file[meaning.states.column]
         if any(plain(text) in PLANNED_STATES for text in words):

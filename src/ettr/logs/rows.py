@@ -75,6 +75,7 @@ class Rows:
         self._clock, self._events, self._ledger, self._word = clock, events, ledger, word
         self._duration_us = duration_us
         self._bad_ends, self._first_bad_end = 0, ""
+        self._bad_durations, self._first_bad_duration = 0, ""
         self._odd_plans, self._first_odd_plan = 0, ""
         ledger.at_end(self._finish)
 
@@ -85,6 +86,7 @@ class Rows:
         end, ended = self._ends(columns.get("end"), numbers)
         if "duration" in columns:
             duration, is_read = durations_us(columns["duration"], self._duration_us)
+            self._count_bad_durations(columns["duration"], is_read | ended, numbers)
             end, ended = np.where(ended, end, start + duration), ended | (is_read & good)
         backwards = good & ended & (end < start)
         if backwards.any():
@@ -138,14 +140,21 @@ class Rows:
         """
         us, good = self._clock.us_series(pd.Series(texts, dtype=object))
         reasons: Counter[str] = Counter()
-        places: dict[str, int] = {}
+        places: dict[str, str] = {}
         for row in np.flatnonzero(~good).tolist():
             reason = why_not(texts[row])
             reasons[reason] += 1
-            places.setdefault(reason, numbers[row])
+            places.setdefault(reason, self._place(numbers[row], texts[row]))
         for reason, n in reasons.items():
-            self._ledger.not_parsed(f"start: {reason}", n, self._place(places[reason]))
+            self._ledger.not_parsed(f"start: {reason}", n, places[reason])
         return us, good
+
+    def _count_bad_durations(self, texts: Sequence[str], is_known: np.ndarray, numbers: Sequence[int]) -> None:
+        """Count durations that cannot be read, for a note."""
+        for row in np.flatnonzero(~is_known).tolist():
+            if texts[row].strip().lower() not in _NOT_OVER:
+                self._first_bad_duration = self._first_bad_duration or self._place(numbers[row], texts[row])
+                self._bad_durations += 1
 
     def _ends(self, texts: Sequence[str] | None, numbers: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
         if texts is None:
@@ -157,7 +166,7 @@ class Rows:
         wrong[wrong] = [texts[row].strip().lower() not in _NOT_OVER for row in np.flatnonzero(wrong).tolist()]
         if wrong.any():
             first = int(np.argmax(wrong))
-            self._first_bad_end = self._first_bad_end or f"{self._place(numbers[first])}: {texts[first][:40]!r}"
+            self._first_bad_end = self._first_bad_end or self._place(numbers[first], texts[first])
             self._bad_ends += int(wrong.sum())
         return end, ended
 
@@ -165,17 +174,22 @@ class Rows:
         lower = [text.strip().lower() for text in texts]
         odd = [row for row, text in enumerate(lower) if text not in _YES and text not in _NO]
         if odd:
-            self._first_odd_plan = self._first_odd_plan or f"{self._place(numbers[odd[0]])}: {texts[odd[0]][:40]!r}"
+            self._first_odd_plan = self._first_odd_plan or self._place(numbers[odd[0]], texts[odd[0]])
             self._odd_plans += len(odd)
         return np.array([text in _YES for text in lower], dtype=bool)
 
-    def _place(self, number: int) -> str:
-        return f"{self._word} {number:,}"
+    def _place(self, number: int, text: str = "") -> str:
+        return f"{self._word} {number:,}{f': {text.strip()[:40]!r}' if text.strip() else ''}"
 
     def _finish(self) -> None:
         if self._bad_ends:
             first = f"the first: {self._first_bad_end}"
             self._ledger.note(f"ends that are not times, treated as unknown: {self._bad_ends:,} ({first})")
+        if self._bad_durations:
+            self._ledger.note(
+                f"durations that cannot be read, treated as unknown: {self._bad_durations:,} (the first: "
+                f"{self._first_bad_duration})"
+            )
         if self._odd_plans:
             self._ledger.note(
                 f"rows with neither yes nor no in the column planned, treated as failures: {self._odd_plans:,} "

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Any
 
 from ettr.core.errors import InputError
@@ -14,7 +14,7 @@ from ettr.core.sentences import duration, listed
 from ettr.files.formats import Format
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
-from ettr.files.tables import first_line
+from ettr.files.tables import first_line, header_of
 from ettr.files.times import NoTime
 from ettr.logs.bursts import WITHIN_MIN, Bursts
 from ettr.logs.events import Events, NodesWatched, Span
@@ -29,6 +29,7 @@ _COMMAND = (
 )
 _HEADER = re.compile(r"(\w+)([^\w\s]+)\w")
 _JOB = re.compile(r"\d+(?:[_+]\d+)?")
+_STEP = re.compile(rf"{_JOB.pattern}(?:\.\w+)?")
 _PENDING_ARRAY = re.compile(r"\d+_\[[^\]]*\]?")
 
 FAILURES = ("NODE_FAIL", "BOOT_FAIL")
@@ -129,13 +130,29 @@ class Jobs:
 def _sniff(head: list[str]) -> bool:
     names = {name.lower() for name in re.split(r"\W+", first_line(head))}
     columns = {name.lower() for name in (*_NEEDED, *_USED)}
-    return bool(names & {"jobid", "jobidraw"}) and len(names & columns) >= 2
+    return (bool(names & {"jobid", "jobidraw"}) and len(names & columns) >= 2) or _is_row(first_line(head))
+
+
+def _is_row(line: str) -> bool:
+    """Whether a line is a row of sacct rather than its header."""
+    first, *others = re.split(r"\s*\|\s*|\s+", line.strip())
+    return bool(_STEP.fullmatch(first)) and any(word.rstrip("+") in (*_REASONS, *FAILURES) for word in others)
 
 
 def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> NodesWatched:
     """Read failures of nodes under jobs: ``NODE_FAIL`` and ``BOOT_FAIL``, at the end of the job."""
     lines = source.records(ledger)
-    layout = _layout(next(lines, ("", ""))[1])
+    first = next(lines, ("", ""))
+    if options.header:
+        layout, lines = _layout("|".join(options.header), header_of(first[1])[1]), chain([first], lines)
+    elif _is_row(first[1]):
+        raise InputError(
+            f"{source.name} must have a header, and looks like the output of sacct --noheader, starting with "
+            f"{first[1].strip()[:60]!r}: leave --noheader out ({_COMMAND}), or name the columns in the order of "
+            f"--format, e.g. `header={[*_NEEDED, *_USED]}`"
+        )
+    else:
+        layout = _layout(first[1])
     jobs = Jobs(options, ledger)
     at = {name: layout.column(name) for name in (*_NEEDED, *_USED)}
     job = layout.names.index("JobID")
@@ -149,8 +166,8 @@ def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> N
     return exposure_of(jobs)
 
 
-def _layout(header: str) -> _Layout:
-    """Delimiter and columns from the first row."""
+def _layout(header: str, rows: str = "") -> _Layout:
+    """Delimiter and columns from the first row; ``rows`` is the delimiter of the others if it differs."""
     match = _HEADER.match(header.strip())
     delimiter = match[2] if match else "|"
     written = {name.lower(): name for name in (*_NEEDED, *_USED)}
@@ -163,7 +180,7 @@ def _layout(header: str) -> _Layout:
             f"a Slurm log must have the columns {', '.join(_NEEDED)} in its first row, separated by '|'; missing: "
             f"{', '.join(missing)}; found: {', '.join(names)[:200] or 'nothing'}. To get them: {_COMMAND}"
         )
-    return _Layout(delimiter, names)
+    return _Layout(rows or delimiter, names)
 
 
 def _rows(lines: Iterable[tuple[str, str]], layout: _Layout, ledger: Ledger) -> Iterator[tuple[str, list[str]]]:

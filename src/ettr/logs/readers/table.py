@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from ettr.core.errors import InputError
 from ettr.files.formats import Format
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
-from ettr.files.tables import DelimitedTable, cells_of, header_of, without_comments
-from ettr.logs.columns import is_start, origins
+from ettr.files.tables import (
+    DelimitedTable,
+    cells_of,
+    first_line,
+    header_of,
+    numbers_with_points,
+    value_in_header,
+    without_comments,
+)
+from ettr.files.times import time_part
+from ettr.logs.columns import find_columns, is_start, origins
 from ettr.logs.events import Events, NodesWatched
 from ettr.logs.meaning import find_meaning
 from ettr.logs.options import Options
@@ -19,6 +28,10 @@ from ettr.logs.records import take_records
 from ettr.logs.rows import Batch
 
 _LONGEST_NAME = 60
+_MOST_TITLES = 10
+_NODE_NAME = re.compile(r"^[a-z][\w.-]*\d[\w.\[\]-]*$", re.IGNORECASE)
+_WORD = re.compile(r"[a-z]{3}", re.IGNORECASE)
+_EPOCH = re.compile(r"^1\d{9,18}(?:\.\d+)?$")
 _MEASURED = re.compile(r"\[(?:W|%|C|MHz|MiB)\]|power\.draw|temperature\.|utilization\.|clocks\.", re.IGNORECASE)
 
 
@@ -28,10 +41,10 @@ def sniff(head: list[str]) -> bool:
     if not lines:
         return False
     header, delimiter = header_of(lines[0])
-    if any(is_start(name) for name in header):
+    if any(map(is_start, header)) or (len(header) == 1 and (_header_below(lines) or _has_blanks(header[0]))):
         return True
     widths = {len(cells_of(line, delimiter) or line.split(delimiter)) for line in lines}
-    return len(lines) > 1 and len(header) > 1 and widths == {len(header)} and max(map(len, header)) <= _LONGEST_NAME
+    return len(lines) > 1 and len(header) > 1 and len(widths) == 1 and max(map(len, header)) <= _LONGEST_NAME
 
 
 def read(source: Source, options: Options, events: Events, ledger: Ledger) -> NodesWatched:
@@ -58,26 +71,82 @@ def read(source: Source, options: Options, events: Events, ledger: Ledger) -> No
     InputError
         No header, no column with the start of failures, or a table of measurements.
     """
-    table = DelimitedTable(source.lines(ledger), ledger)
+    table = DelimitedTable(source.lines(ledger), ledger, options.header)
     measured = [name for name in table.header if _MEASURED.search(name)]
     if measured and not options.columns:
         raise InputError(
             f"{source.name} must have one row per failure, but has columns of measurements such as {measured[0]!r}. If "
             'its rows are failures, name the columns, e.g. `columns={"start": "timestamp"}`'
         )
-    batches = _batches(table)
-    first = next(batches, Batch(dict.fromkeys(table.header, ()), (), ()))
+    raw = table.batches()
+    numbers, rows = next(raw, ([], []))
+    _refuse_values(table, rows, options, source)
+    mapping = {role: name for role, name in options.columns.items() if role not in ("state", "event")}
+    roles = find_columns(table.header, mapping, source.name)
+    numeric = [name for role in ("start", "end", "duration") for name in roles.get(role, ())]
+    batches = _batches(itertools.chain([(numbers, rows)], raw), table, numeric, ledger)
+    first = next(batches)
     meaning = find_meaning(first, table.header, options, ledger, source.name)
     ledger.note(origins("columns", meaning.columns, table.header, meaning.deciding), first=True)
     take_records(itertools.chain([first], batches), meaning, options, events, ledger, "line")
     return NodesWatched()
 
 
-def _batches(table: DelimitedTable) -> Iterator[Batch]:
-    """The rows of a table in batches."""
-    for numbers, rows in table.batches():
-        columns = dict(zip(table.header, zip(*rows, strict=True), strict=True))
+def _header_below(lines: list[str]) -> int:
+    """Number of the line with the header, if it is not the first of a few lines; else 0."""
+    headers = enumerate((header_of(line)[0] for line in lines[:_MOST_TITLES]), 1)
+    return next((i for i, names in headers if len(names) > 1 and any(map(is_start, names))), 0)
+
+
+def _has_blanks(line: str) -> bool:
+    """Whether a line is a header with blanks between the names."""
+    names = re.split(r"\s{2,}", line.strip())
+    return len(names) > 1 and any(map(is_start, names))
+
+
+def _batches(
+    raw: Iterable[tuple[list[int], list[list[str]]]], table: DelimitedTable, numeric: Sequence[str], ledger: Ledger
+) -> Iterator[Batch]:
+    """The rows of a table in batches, with decimal points in the columns that may be numbers."""
+    for numbers, rows in raw:
+        texts: Iterable[Sequence[str]] = zip(*rows, strict=True) if rows else itertools.repeat((), len(table.header))
+        columns = dict(zip(table.header, texts, strict=True))
+        for name in numeric:
+            columns[name] = numbers_with_points(columns[name], table.delimiter, name, ledger)
         yield Batch(columns, numbers, [hash(tuple(row)) for row in rows])
+
+
+def _refuse_values(table: DelimitedTable, rows: Sequence[Sequence[str]], options: Options, source: Source) -> None:
+    """Refuse a table whose first line is a title or a row, with a way to read it."""
+    header, head = table.header, list(without_comments(source.head()))
+    if len(header) == 1:
+        below = _header_below(source.head())
+        if below:
+            raise InputError(
+                f"the first line of {source.name} must be the header, but is a title, {header[0][:60]!r}: "
+                f"tail -n +{below} FILE | ettr fit -"
+            )
+        if _has_blanks(header[0]):
+            raise InputError(
+                f"cells of {source.name} must be separated by a comma, semicolon, tab or bar, not by blanks: "
+                "sed -E 's/ {2,}/;/g' FILE | ettr fit -"
+            )
+    has_names = bool(options.columns or options.header) or any(map(is_start, header))
+    value = value_in_header(header, rows, has_names=has_names)
+    if not value:
+        return
+    names = {"both": ["end", "start"], "date": ["date"], "hour": ["time"]}
+    cells = cells_of(first_line(head), table.delimiter) or header  # also empty ones at the end
+    proposed = [(names.get(time_part(cell)) or [""]).pop() for cell in cells]
+    for role, pattern in (("node", _NODE_NAME), ("cause", _WORD), *([] if any(proposed) else [("start", _EPOCH)])):
+        free = [i for i, cell in enumerate(cells) if not proposed[i] and pattern.search(cell.strip())]
+        if free:
+            proposed[free[0]] = role
+    listed = ", ".join(f'"{name or f"column{i}"}"' for i, name in enumerate(proposed, 1))
+    raise InputError(
+        f"{source.name} must have a header: its first line has the value {value!r}, as the lines below have. Name the "
+        f"columns in order, e.g. `header=[{listed}]`"
+    )
 
 
 FORMAT = Format(

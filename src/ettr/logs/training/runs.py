@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 from pathlib import Path
@@ -154,8 +154,26 @@ class TrainingRun:
         return float(self.failures["rework_h"].sum()) / self.n_failures if self.n_failures else np.nan
 
 
-def knows(path: str | Path, encoding: str | None = None) -> bool:
-    """Return whether a file is a training log, from its first lines."""
+def is_training_log(
+    path: str | Path,
+    format: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    header: Sequence[str] | None = None,
+    encoding: str | None = None,
+) -> bool:
+    """Return whether a file is a training log, by its format, its columns or its first lines.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    format, columns, header, encoding
+        See `read_training`; columns and a header that name a step are those of a training log.
+    """
+    if format is not None:
+        return format in FORMATS
+    if columns or header:
+        return ("step" in (columns or {}) or step_records.has_steps(header or ())) and "start" not in (columns or {})
     head = Source(path, encoding=encoding).head()
     return any(format_.sniff(head) for format_ in FORMATS.values())
 
@@ -193,6 +211,7 @@ def read_training(
     *,
     step_s: float | None = None,
     columns: Mapping[str, str] | None = None,
+    header: Sequence[str] | None = None,
     zone: str | tzinfo | None = None,
     year: int | None = None,
     time_unit: str | None = None,
@@ -212,6 +231,8 @@ def read_training(
         Time of one step while training; from the log if not given. [s]
     columns : mapping of str to str or None
         For tables: the columns of ``time``, ``step`` and ``step_s``, by the names of the file.
+    header : sequence of str or None
+        For a table without a header: the names of its columns in order.
     zone : str, tzinfo or None
         Time zone of times without one; UTC if not given.
     year : int or None
@@ -254,10 +275,11 @@ def read_training(
     >>> round(run.ettr, 3), run.stops[["place", "from_step", "down_h"]].to_dict("list")
     (0.714, {'place': [1600], 'from_step': [1200], 'down_h': [1.0]})
     """
-    options = checked_options(zone=zone, year=year, time_unit=time_unit, columns=columns)
-    format = _STEPS if columns and format is None else format
-    if columns and format != _STEPS:
-        raise InputError(f"`columns` applies only to the format {_STEPS}, a table of steps, got the format {format}")
+    options = checked_options(zone=zone, year=year, time_unit=time_unit, columns=columns, header=header)
+    format = _STEPS if (columns or header) and format is None else format
+    if (columns or header) and format != _STEPS:
+        option = "columns" if columns else "header"
+        raise InputError(f"`{option}` applies only to the format {_STEPS}, a table of steps, got the format {format}")
     if step_s is not None:
         above_zero("step_s", step_s, unit="s")
     source, chosen = FORMATS.open(path, format, progress, encoding)

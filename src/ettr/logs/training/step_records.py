@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import re
@@ -10,13 +11,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ettr.core.errors import InputError, UnknownName
-from ettr.core.numbers import number_of
+from ettr.core.numbers import number_of, with_decimal_point
 from ettr.files.formats import Format
 from ettr.files.json_records import json_records
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
-from ettr.files.tables import columns_found, first_line, header_of, plain_name, refuse_twice, rows, same_name
-from ettr.files.times import SECOND, NoTime, epoch_s
+from ettr.files.tables import (
+    columns_found,
+    decimal_comma,
+    first_line,
+    header_of,
+    plain_name,
+    refuse_twice,
+    rows,
+    same_name,
+)from ettr.files.times import SECOND, NoTime, epoch_s
 from ettr.logs.options import Options
 from ettr.logs.training.steps import StepLog
 
@@ -177,11 +186,12 @@ def _bare(name: str) -> str:
     return lower if lower in _NAMES["step_s"] else plain_name(name)
 
 
-def _table_rows(source: Source, ledger: Ledger) -> Iterator[tuple[str, Sequence[str]]]:
+def _table_rows(source: Source, header: Sequence[str], ledger: Ledger) -> Iterator[tuple[str, Sequence[str]]]:
     """Names of the columns, then the cells of each row or record, with its place."""
-    names = names_in(source.head())
+    names = header or names_in(source.head())
     yield "", names
-    if first_line(source.head()).lstrip().startswith(("{", "[")):
+    first = first_line(source.head())
+    if first.lstrip().startswith(("{", "[")):
         records, unit = json_records(source, ledger)
         for number, record in records:
             if isinstance(record, dict):
@@ -189,18 +199,19 @@ def _table_rows(source: Source, ledger: Ledger) -> Iterator[tuple[str, Sequence[
             else:
                 ledger.not_parsed("not an object", place=f"{unit} {number:,}")
         return
-    lines = rows(source, ledger)
-    next(lines, None)
-    for place, cells in lines:
+    decimals = decimal_comma(header_of(first)[1])
+    if decimals:
+        ledger.note("commas in numbers are read as decimal signs, because semicolons separate the cells")
+    for place, cells in itertools.islice(rows(source, ledger), 0 if header else 1, None):
         if len(cells) < len(names):
             ledger.not_parsed("row too short", place=place)
         else:
-            yield place, cells
+            yield place, [with_decimal_point(cell) for cell in cells] if decimals else cells
 
 
 def _read_table(source: Source, options: Options, log: StepLog, ledger: Ledger) -> None:
     """Read one step per row; a lower step than before is a restart from an earlier step."""
-    lines = _table_rows(source, ledger)
+    lines = _table_rows(source, options.header, ledger)
     names = next(lines)[1]
     columns = _columns(names, options.columns, source.name)
     at = {role: [names.index(name) for name in found] for role, found in columns.items()}
