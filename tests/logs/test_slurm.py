@@ -42,9 +42,19 @@ PLAIN = log(
 BARE = PLAIN.partition("\n")[2]
 
 
-@pytest.mark.parametrize("text", [BARE, BARE.replace("|", "   ")], ids=["bars", "blanks"])
+FORMS = {
+    "bars": BARE,
+    "blanks": BARE.replace("|", "   "),
+    "an array first": BARE.replace("71", "71_[1-3]", 1),
+    "a name first": "train_71|" + BARE,
+}
+
+
+@pytest.mark.parametrize("text", FORMS.values(), ids=FORMS)
 def test_rows_without_their_header_are_refused_with_the_command(write, text):
-    with pytest.raises(InputError, match="sacct --noheader, starting with '71.*leave --noheader out .sacct --allusers"):
+    with pytest.raises(
+        InputError, match="sacct --noheader, starting with '.*71.*leave --noheader out .sacct --allusers"
+    ):
         read(write(text))
 
 

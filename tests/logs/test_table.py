@@ -182,11 +182,19 @@ def test_ends_have_their_date_too_or_that_of_the_start(read):
     assert read("Date,Start Time,End Time\n" + rows.format("", "")).hours("end").tolist() == [36, 60.5]
 
 
+def test_an_unclear_date_has_its_line(read):
+    with pytest.raises(InputError, match="line 3: dates must have an unambiguous .*got '05/06/2024'"):
+        read("start,node\n2024-05-02,a\n05/06/2024,b\n")
+
+
 def test_hours_that_may_belong_to_a_date_are_never_dropped_silently(read):
-    with pytest.raises(InputError, match="next to the dates in 'Date'.*'Time' has numbers such as '36000'"):
+    with pytest.raises(InputError, match="next to the dates in 'Date'.*'Time' has values such as '36000'"):
         read("Date,Time\n2024-05-02,36000\n2024-05-03,39600\n")
-    with pytest.raises(InputError, match="'hour' has numbers such as '10'"):
-        read("date,hour\n2024-05-02,10\n2024-05-03,11\n")
+    for cell in ("10", "10h", "10.30"):
+        with pytest.raises(InputError, match=f"'hour' has values such as '{cell}'"):
+            read(f"date,hour\n2024-05-02,{cell}\n2024-05-03,{cell}\n")
+    with pytest.raises(InputError, match="time zone in letters.*'2024-05-02 10:00 CEST'"):
+        read("Date,Time\n2024-05-02,10:00 CEST\n", columns={"start": "Date"})
     log = read("Date,Travel Time\n2024-05-02,10:00\n2024-05-03,11:00\n")
     assert log.hours().tolist() == [24, 48] and "columns={'start': 'Date+Travel Time'}" in " ".join(log.doubts)
     log = read("Date,Repair Time\n2024-05-02,02:30\n")  # a duration, or the hour of the end
@@ -202,6 +210,7 @@ WITHOUT_HEADER = {
     "1 | 05/02/2024 | 10:00:00 | Memory #0x53 | ECC\n2 | 05/23/2024 | 10:00:00 | Memory #0x5 | ECC\n": (
         '["column1", "date", "time", "cause", "column5"]'
     ),
+    "1 | Pre-Init  |0000000033| ECC\n2 | 05/02/2024 | 10:00:00 AM CEST | ECC\n": '["column1", "date", "time", "cause"]',
     "failure,open,2024-05-02\nhang,shut,2024-05-03\n": '["cause", "column2", "date"]',
     "failed,2024-05-02\nhang,2024-05-03\n": '["cause", "date"]',  # a word that is also a name
     "1717236000,gpu-07\n1717246000,gpu-08\n": '["start", "node"]',
@@ -263,15 +272,20 @@ def test_times_since_an_origin_may_have_a_decimal_comma(read):
 
 
 @pytest.mark.parametrize("delimiter", [",", "\t", "|"])
-def test_a_comma_that_may_separate_thousands_is_not_read_elsewhere(read, delimiter):
-    rows = [("start", "duration_h"), ("2024-05-02", '"2,5"'), ("2024-05-03", '"1,234"'), ("2024-05-04", '"1,234 h"')]
-    log = read("".join(delimiter.join(row) + "\n" for row in rows))
-    assert log.hours("end")[0] == 26.5 and log.events["end"].isna().tolist() == [False, True, True]
-    assert "durations that cannot be read, treated as unknown: 2 (the first: line 3: '1,234')" in log.notes
+def test_a_comma_that_may_separate_thousands_is_refused_elsewhere(read, delimiter):
+    def table(*cells):
+        return f"start{delimiter}duration_h\n" + "".join(f'2024-05-02{delimiter}"{cell}"\n' for cell in cells)
+
+    log = read(table("2,5", "0,125", "soon", "1,234,567"))
+    assert sorted(log.hours("end"))[:2] == [24.125, 26.5] and log.events["end"].isna().sum() == 2
+    assert "durations that cannot be read, treated as unknown: 2 (the first: line 4: 'soon')" in log.notes
+    for cell in ("1,234", "1,234 h"):
+        with pytest.raises(InputError, match=f"got '{cell}'.*write 1234"):
+            read(table("2,5", cell))
 
 
 def test_points_between_thousands_and_decimal_commas_are_refused(read):
-    with pytest.raises(InputError, match="one decimal sign, got '2,5' and '1.234'"):
+    with pytest.raises(InputError, match="got '1.234': write 1234 or 1.234"):
         read("start;duration_h\n2024-05-02;2,5\n2024-05-03;1.234\n")
     log = read("start;duration_h\n2024-05-02;2,5\n2024-05-03;1.234,5\n", window="2024-05-01/2024-08-01")
     assert log.hours("end").tolist() == [26.5, 48 + 1234.5]

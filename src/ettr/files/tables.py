@@ -129,7 +129,7 @@ def numbers_with_points(texts: Sequence[str], delimiter: str, name: str, ledger:
     Parameters
     ----------
     texts : sequence of str
-        Cells of the column. A text such as 1,234 keeps its comma unless semicolons separate the cells.
+        Cells of the column.
     delimiter : str
         Separator of cells.
     name : str
@@ -140,26 +140,24 @@ def numbers_with_points(texts: Sequence[str], delimiter: str, name: str, ledger:
     Raises
     ------
     InputError
-        Decimal commas, and points that may separate thousands.
+        A comma that may also separate thousands, or decimal commas and such points.
 
     Examples
     --------
-    >>> numbers_with_points(["2,5", "3,25 h", "1,234", "7"], "|", "duration", Ledger())
-    ['2.5', '3.25 h', '1,234', '7']
+    >>> numbers_with_points(["2,5", "3,25 h", "7"], "|", "duration", Ledger())
+    ['2.5', '3.25 h', '7']
     """
-    any_comma = decimal_comma(delimiter)
-    changed = {
-        text
-        for text in texts
-        if "," in text and _WITH_COMMA.fullmatch(text) and (any_comma or not _PERHAPS_THOUSANDS.fullmatch(text))
-    }
+    changed = {text for text in texts if "," in text and _WITH_COMMA.fullmatch(text)}
     if not changed:
         return texts
-    unclear = next((text for text in texts if "," not in text and _PERHAPS_THOUSANDS.fullmatch(text)), None)
-    if unclear is not None:
+    # between semicolons all commas are decimal signs, so a point may separate thousands
+    doubtful = [text for text in texts if "," not in text] if decimal_comma(delimiter) else sorted(changed)
+    unclear = next(filter(_PERHAPS_THOUSANDS.fullmatch, doubtful), "").strip()
+    if unclear:
+        plain = unclear.replace(",", ".")
         raise InputError(
-            f"numbers in {name!r} must have one decimal sign, got {min(changed).strip()!r} and {unclear.strip()!r}, "
-            "whose point may separate thousands: write all numbers with a decimal point"
+            f"numbers in {name!r} must have a clear decimal sign, got {unclear!r}: write {plain.replace('.', '')} or "
+            f"{plain}, with decimal points in the whole column"
         )
     ledger.note(f"commas in {name!r} are read as decimal signs: 2,5 is 2.5")
     return [with_decimal_point(text) if text in changed else text for text in texts]

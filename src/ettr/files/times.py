@@ -62,6 +62,7 @@ ORDERED = re.compile(rf"(?P<a>\d{{1,2}})(?P<sep>[-/.])(?P<b>\d{{1,2}})(?P=sep)(?
 _DATE_ALONE = re.compile(r"(?:19|20)\d{6}|\d{1,2}([-/.])\d{1,2}\1\d\d", re.ASCII)
 """Dates that are no times by themselves, but may stand next to a column of hours."""
 _HOUR_ALONE = re.compile(_TIME, _FLAGS)
+_LETTERS_AT_END = re.compile(r" (?!AM|PM)[A-Z]{2,5}$")
 _MIDNIGHT = re.compile(r"[T\s]0?0:00(?::00(?:[.,]0+)?)?$")
 _SIMPLER = tuple(
     (re.compile(pattern), simpler)
@@ -168,7 +169,7 @@ def time_part(text: str) -> str:
     ['date', 'hour', 'both', 'date', '']
     """
     text = simplified(text[:_LONGEST])
-    if _HOUR_ALONE.fullmatch(text):
+    if _HOUR_ALONE.fullmatch(_LETTERS_AT_END.sub("", text)):
         return "hour"
     date = _MIDNIGHT.sub("", text)
     if _DATE_ALONE.fullmatch(date):

@@ -42,8 +42,8 @@ _WORDS = {
 _HOUR_NAME = re.compile(r"time|hour|clock|uhrzeit|zeit|heure|hora|ora")
 _TIME_NAME = re.compile(rf"date|datum|fecha|data|day|jour|{_HOUR_NAME.pattern}")
 _PERHAPS_DURATIONS = ("repairtime", "resolvetime")
-_NUMBERS = (
-    "hours next to the dates in {!r} must be written as 10:00, but {!r} has numbers such as {!r}: write them so, or "
+_NO_HOURS = (
+    "hours next to the dates in {!r} must be written as 10:00, but {!r} has values such as {!r}: write them so, or "
     "leave the column out"
 )
 _FIRST_TEXTS = 100
@@ -131,8 +131,8 @@ def with_hours(columns: Columns, texts: Mapping[str, Sequence[str]], ledger: Led
     for role in ("start", "end"):
         name, *more = columns.get(role, ("",))
         dated = [column for column in texts if parts[column] == "date" and _stem(column) == _stem(name)]
-        if parts.get(name) == "number" and dated and epoch_s(float(_first_number(texts[name]))) is None:
-            raise InputError(_NUMBERS.format(dated[0], name, _first_number(texts[name])))
+        if parts.get(name) == "number" and dated and not all(map(_since_1970, texts[name][:_FIRST_TEXTS])):
+            raise InputError(_NO_HOURS.format(dated[0], name, _first(texts[name])))
         if more or parts.get(name) not in ("date", "hour") or plain_name(name) in _PERHAPS_DURATIONS:
             continue
         wanted = "hour" if parts[name] == "date" else "date"
@@ -152,8 +152,8 @@ def with_hours(columns: Columns, texts: Mapping[str, Sequence[str]], ledger: Led
         fitting = [column for column in same if parts[column] == wanted]
         if fitting or (wanted == "date" and len(free) == 1):
             joined[role] = (name, (fitting or free)[0])[:: 1 if wanted == "hour" else -1]
-        elif wanted == "hour" and any(parts[column] == "number" for column in same):
-            raise InputError(_NUMBERS.format(name, same[0], _first_number(texts[same[0]])))
+        elif wanted == "hour" and same and any(map(str.strip, texts[same[0]])):
+            raise InputError(_NO_HOURS.format(name, same[0], _first(texts[same[0]])))
         elif hours := [column for column in free if parts[column] == "hour"]:
             ledger.doubt(
                 f"{role} is read from {name!r}, which has no hours; if those in {hours[0]!r} belong to it, give "
@@ -169,9 +169,14 @@ def _most_common_part(texts: Sequence[str]) -> str:
     return max(parts, key=parts.count, default="")
 
 
-def _first_number(texts: Sequence[str]) -> str:
-    """The first text that is a number."""
-    return next(filter(is_number, map(str.strip, texts)))
+def _first(texts: Sequence[str]) -> str:
+    """The first text that is not blank."""
+    return next(filter(None, map(str.strip, texts)))
+
+
+def _since_1970(text: str) -> bool:
+    """Whether a text is no number, or one of seconds or smaller units since 1970."""
+    return not is_number(text.strip()) or epoch_s(float(text)) is not None
 
 
 def _is_hour_name(name: str) -> bool:

@@ -10,7 +10,7 @@ from ettr.logs.training.runs import FORMATS as TRAINING_FORMATS
 
 FORMATS = Formats(
     "log",
-    "A table needs a header; its columns can be named: "
+    'A table needs a header, or `header=["start", "node"]`; its columns can be named: '
     '`format="csv"` `columns={"start": "opened_at", "node": "host"}`; '
     f"training logs: {', '.join(TRAINING_FORMATS)}",
     *(slurm.FORMAT, slurm_json.FORMAT, journal.FORMAT, kubernetes.FORMAT, redfish.FORMAT, dcgm.FORMAT, xid.FORMAT),

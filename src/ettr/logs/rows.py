@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ettr.core.errors import InputError
 from ettr.files.clock import StampClock
 from ettr.files.ledger import Ledger
 from ettr.files.times import why_not
@@ -138,7 +139,11 @@ class Rows:
         tuple of ndarray
             Times [us since 1970 UTC] and whether each is valid.
         """
-        us, good = self._clock.us_series(pd.Series(texts, dtype=object))
+        try:
+            us, good = self._clock.us_series(pd.Series(texts, dtype=object))
+        except InputError as error:  # day and month in an unclear order: the clock does not have the lines
+            row = next((row for row, text in enumerate(texts) if text.strip() and repr(text) in str(error)), None)
+            raise error if row is None else InputError(f"{self._place(numbers[row])}: {error}") from None
         reasons: Counter[str] = Counter()
         places: dict[str, str] = {}
         for row in np.flatnonzero(~good).tolist():

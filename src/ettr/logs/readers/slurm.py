@@ -29,7 +29,8 @@ _COMMAND = (
 )
 _HEADER = re.compile(r"(\w+)([^\w\s]+)\w")
 _JOB = re.compile(r"\d+(?:[_+]\d+)?")
-_STEP = re.compile(rf"{_JOB.pattern}(?:\.\w+)?")
+_STEP = re.compile(r"\d+(?:[_+][\d\[\],%-]+)?(?:\.\w+)?")
+_ISO_TIME = re.compile(r"\d{4}-\d\d-\d\dT")
 _PENDING_ARRAY = re.compile(r"\d+_\[[^\]]*\]?")
 
 FAILURES = ("NODE_FAIL", "BOOT_FAIL")
@@ -135,8 +136,11 @@ def _sniff(head: list[str]) -> bool:
 
 def _is_row(line: str) -> bool:
     """Whether a line is a row of sacct rather than its header."""
-    first, *others = re.split(r"\s*\|\s*|\s+", line.strip())
-    return bool(_STEP.fullmatch(first)) and any(word.rstrip("+") in (*_REASONS, *FAILURES) for word in others)
+    words = re.split(r"\s*\|\s*|\s+", line.strip())
+    has_state = any(word.rstrip("+") in (*_REASONS, *FAILURES) for word in words)
+    if "|" in line:
+        return has_state and any(map(_STEP.fullmatch, words))
+    return has_state and bool(_STEP.fullmatch(words[0])) and any(map(_ISO_TIME.match, words))
 
 
 def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> NodesWatched:

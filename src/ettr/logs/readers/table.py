@@ -137,6 +137,7 @@ def _refuse_values(table: DelimitedTable, rows: Sequence[Sequence[str]], options
         return
     names = {"both": ["end", "start"], "date": ["date"], "hour": ["time"]}
     cells = cells_of(first_line(head), table.delimiter) or header  # also empty ones at the end
+    cells = list(max([cells, *rows[:_MOST_TITLES]], key=lambda row: sum(bool(time_part(cell)) for cell in row)))
     proposed = [(names.get(time_part(cell)) or [""]).pop() for cell in cells]
     for role, pattern in (("node", _NODE_NAME), ("cause", _WORD), *([] if any(proposed) else [("start", _EPOCH)])):
         free = [i for i, cell in enumerate(cells) if not proposed[i] and pattern.search(cell.strip())]

@@ -25,7 +25,8 @@ from ettr.files.tables import (
     refuse_twice,
     rows,
     same_name,
-)from ettr.files.times import SECOND, NoTime, epoch_s
+)
+from ettr.files.times import SECOND, NoTime, epoch_s
 from ettr.logs.options import Options
 from ettr.logs.training.steps import StepLog
 
