@@ -195,6 +195,12 @@ def test_hours_that_may_belong_to_a_date_are_never_dropped_silently(read):
             read(f"date,hour\n2024-05-02,{cell}\n2024-05-03,{cell}\n")
     with pytest.raises(InputError, match="time zone in letters.*'2024-05-02 10:00 CEST'"):
         read("Date,Time\n2024-05-02,10:00 CEST\n", columns={"start": "Date"})
+    log = read("Date,Time\n2024-05-02,morning\n2024-05-03,noon\n", columns={"start": "Date"})
+    assert log.hours().tolist() == [24, 48] and "start is read without hours: " in " ".join(log.doubts)
+    log = read(
+        "Date,Time\n2024-05-02,36000\n2024-05-03,39600\n", columns={"start": "Time"}, time_unit="s", window="0..86400"
+    )
+    assert log.hours().tolist() == [10, 11]
     log = read("Date,Travel Time\n2024-05-02,10:00\n2024-05-03,11:00\n")
     assert log.hours().tolist() == [24, 48] and "columns={'start': 'Date+Travel Time'}" in " ".join(log.doubts)
     log = read("Date,Repair Time\n2024-05-02,02:30\n")  # a duration, or the hour of the end

@@ -103,7 +103,9 @@ def find_columns(present: Sequence[str], mapping: Mapping[str, str], place: str)
     return {name: chosen[name] for name in (*ROLES, *chosen) if name in chosen}
 
 
-def with_hours(columns: Columns, texts: Mapping[str, Sequence[str]], ledger: Ledger) -> Columns:
+def with_hours(
+    columns: Columns, texts: Mapping[str, Sequence[str]], mapping: Mapping[str, str], ledger: Ledger
+) -> Columns:
     """Return the columns with those of dates and of hours joined, where a date and an hour are one time.
 
     Parameters
@@ -112,18 +114,20 @@ def with_hours(columns: Columns, texts: Mapping[str, Sequence[str]], ledger: Led
         Role to column names of the file.
     texts : mapping of str to sequence of str
         The first texts of each column of the file.
+    mapping : mapping of str to str
+        Role to column name, given by the user.
     ledger : Ledger
         Takes a caution on hours that are not read.
 
     Raises
     ------
     InputError
-        The hours next to a date are numbers.
+        The hours next to a date cannot be read, and the user has not chosen the date alone.
 
     Examples
     --------
     >>> texts = {"Event Date": ["2025-06-01"], "Event Time": ["10:00"]}
-    >>> with_hours({"start": ("Event Time",)}, texts, Ledger())
+    >>> with_hours({"start": ("Event Time",)}, texts, {}, Ledger())
     {'start': ('Event Date', 'Event Time')}
     """
     parts = {name: _most_common_part(cells) for name, cells in texts.items()}
@@ -131,7 +135,12 @@ def with_hours(columns: Columns, texts: Mapping[str, Sequence[str]], ledger: Led
     for role in ("start", "end"):
         name, *more = columns.get(role, ("",))
         dated = [column for column in texts if parts[column] == "date" and _stem(column) == _stem(name)]
-        if parts.get(name) == "number" and dated and not all(map(_since_1970, texts[name][:_FIRST_TEXTS])):
+        if (
+            role not in mapping
+            and parts.get(name) == "number"
+            and dated
+            and not all(map(_since_1970, texts[name][:_FIRST_TEXTS]))
+        ):
             raise InputError(_NO_HOURS.format(dated[0], name, _first(texts[name])))
         if more or parts.get(name) not in ("date", "hour") or plain_name(name) in _PERHAPS_DURATIONS:
             continue
@@ -153,7 +162,10 @@ def with_hours(columns: Columns, texts: Mapping[str, Sequence[str]], ledger: Led
         if fitting or (wanted == "date" and len(free) == 1):
             joined[role] = (name, (fitting or free)[0])[:: 1 if wanted == "hour" else -1]
         elif wanted == "hour" and same and any(map(str.strip, texts[same[0]])):
-            raise InputError(_NO_HOURS.format(name, same[0], _first(texts[same[0]])))
+            sentence = _NO_HOURS.format(name, same[0], _first(texts[same[0]]))
+            if role not in mapping:
+                raise InputError(sentence)
+            ledger.doubt(f"{role} is read without hours: {sentence}")
         elif hours := [column for column in free if parts[column] == "hour"]:
             ledger.doubt(
                 f"{role} is read from {name!r}, which has no hours; if those in {hours[0]!r} belong to it, give "

@@ -57,7 +57,10 @@ def read_inventory(path: str | Path, ledger: Ledger, zone: str | tzinfo | None =
         for role, words in (("node", WORDS["node"]), ("in", _IN), ("out", _OUT))
     }
     if columns["node"] is None:
-        raise InputError(f"the inventory {source.name} must have a column of nodes. {columns_found(table.header)}")
+        raise InputError(
+            f"the inventory {source.name} must have a column of nodes. {columns_found(table.header)} If the first line "
+            "is a row, put a header above it, such as node,in,out"
+        )
     refuse_twice(filter(None, columns.values()), table.header, source.name)
     ledger.note(origins("inventory", {role: (name,) for role, name in columns.items() if name}, table.header))
     rows = [row for _, batch in table.batches() for row in batch]

@@ -140,7 +140,7 @@ def find_meaning(first: Batch, present: Sequence[str], options: Options, ledger:
         A column is missing, or the meaning cannot be inferred.
     """
     mapping = {role: column for role, column in options.columns.items() if role not in ("state", "event")}
-    named = with_hours(find_columns(present, mapping, place), first.columns, ledger)
+    named = with_hours(find_columns(present, mapping, place), first.columns, mapping, ledger)
     taken = {column for columns in named.values() for column in columns}
     systems = {column: (column,) for column in present if plain_name(column) in SYSTEMS and column not in taken}
     sample = _Sample(first, present, named | systems, options, ledger, place)
