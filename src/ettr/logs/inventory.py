@@ -11,12 +11,13 @@ import pandas as pd
 from ettr.core.errors import InputError
 from ettr.core.sentences import pct
 from ettr.files.clock import StampClock
+from ettr.files.columns import find_roles, origins
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
-from ettr.files.tables import DelimitedTable, columns_found, plain_name, refuse_twice
+from ettr.files.tables import DelimitedTable, columns_found
 from ettr.files.times import DAY
 from ettr.files.zones import zone_of
-from ettr.logs.columns import WORDS, origins
+from ettr.logs.columns import WORDS
 from ettr.logs.nodes import PLACEHOLDERS
 
 _CAME = "in from since installed installedat added joined commissioned deployed"
@@ -52,31 +53,27 @@ def read_inventory(path: str | Path, ledger: Ledger, zone: str | tzinfo | None =
     """
     source = Source(path, kind="inventory")
     table, clock = DelimitedTable(source.lines(ledger), ledger), StampClock(ledger, zone_of(zone))
-    columns = {
-        role: next((name for word in words for name in table.header if plain_name(name) == word), None)
-        for role, words in (("node", WORDS["node"]), ("in", _IN), ("out", _OUT))
-    }
-    if columns["node"] is None:
+    columns = find_roles(table.header, {"node": WORDS["node"], "in": _IN, "out": _OUT}, {}, source.name)
+    if "node" not in columns:
         raise InputError(
             f"the inventory {source.name} must have a column of nodes. {columns_found(table.header)} If the first line "
             "is a row, put a header above it, such as node,in,out"
         )
-    refuse_twice(filter(None, columns.values()), table.header, source.name)
-    ledger.note(origins("inventory", {role: (name,) for role, name in columns.items() if name}, table.header))
+    ledger.note(origins("inventory", columns, table.header))
     rows = [row for _, batch in table.batches() for row in batch]
     frame = pd.DataFrame(rows, columns=table.header, dtype=object)
     far = np.iinfo(np.int64).max // 4
     ends = {}
     for role, blank in (("in", -far), ("out", far)):
         ends[role] = np.full(len(frame), blank)
-        if columns[role] is not None:
-            texts = frame[columns[role]]
+        if role in columns:
+            texts = frame[columns[role][0]]
             is_written = texts.str.strip().ne("").to_numpy(dtype=bool)
             us, good = clock.us_series(texts[is_written])
             ends[role][is_written] = np.where(good, us, blank)
             first = repr(next(iter(texts[is_written][~good]), "").strip()[:40])
             ledger.not_parsed(f"inventory: {role} is no time, treated as blank", int((~good).sum()), first)
-    node = frame[columns["node"]].str.strip()
+    node = frame[columns["node"][0]].str.strip()
     wrong = ((ends["out"] <= ends["in"]) | node.str.casefold().isin({*PLACEHOLDERS, ""})).to_numpy(dtype=bool)
     ledger.not_parsed("inventory: no node, or out before in", int(wrong.sum()))
     stays = pd.DataFrame({"node": node, "in_us": ends["in"], "out_us": ends["out"]})[~wrong]

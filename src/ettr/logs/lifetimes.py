@@ -12,6 +12,8 @@ import pandas as pd
 
 from ettr.core.errors import InputError, UnknownName
 from ettr.files.clock import StampClock
+from ettr.files.columns import find_roles
+from ettr.files.durations import durations_us, unit_us, without_unit
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Progress, Source
 from ettr.files.tables import (
@@ -19,13 +21,10 @@ from ettr.files.tables import (
     columns_found,
     numbers_with_points,
     plain_name,
-    refuse_twice,
-    same_name,
     value_in_header,
 )
 from ettr.files.times import UNITS
 from ettr.files.zones import zone_of
-from ettr.logs.durations import durations_us, unit_us, without_unit
 from ettr.logs.options import checked_header
 from ettr.logs.states import plain
 
@@ -128,16 +127,17 @@ def read_lifetimes(
     source, ledger = Source(path, progress, "table of lifetimes", encoding), Ledger()
     table = DelimitedTable(source.lines(ledger), ledger, checked_header(header))
     reading = _Reading(table.header, dict(columns or {}), source.name, ledger)
-    cohort = reading.column(split) if split else None
-    refuse_twice([*reading.columns.values(), *([cohort] if cohort else [])], table.header, source.name)
+    cohort = find_roles(table.header, {}, {split: split}, source.name)[split][0] if split else None
     rows = [(number, row) for numbers, batch in table.batches() for number, row in zip(numbers, batch, strict=True)]
-    value = value_in_header(table.header, [row for _, row in rows], has_names=reading.is_named)
+    value = value_in_header(table.header, [row for _, row in rows], has_names=bool(reading.columns))
     if value:
         raise InputError(
             f"{source.name} must have a header: its first line has the value {value!r}, as the lines below have. Name "
             'the columns in order, e.g. `header=["unit", "age_d", "failed"]`'
         )
     frame = pd.DataFrame([row for _, row in rows], columns=table.header, dtype=object)
+    for name, parts in reading.joined.items():
+        frame[name] = frame[parts].agg(" ".join, axis=1)
     for name in {reading.columns[role] for role in ("age", "in", "out") if role in reading.columns}:
         frame[name] = numbers_with_points(frame[name].tolist(), table.delimiter, name, ledger)
     numbers = np.array([number for number, _ in rows], dtype=int)
@@ -163,28 +163,13 @@ class _Reading:
     """Finds the columns and turns rows into lifetimes."""
 
     def __init__(self, header: Sequence[str], mapping: dict[str, str], place: str, ledger: Ledger) -> None:
-        self._header, self._place, self._ledger = header, place, ledger
+        self._place, self._ledger = place, ledger
         unknown = [name for name in mapping if name not in _WORDS]
         if unknown:
             raise UnknownName("column of lifetimes", unknown[0], _WORDS, "`columns`")
-        self.columns: dict[str, str] = {role: self.column(name) for role, name in mapping.items()}
-        for role, words in _WORDS.items():
-            free = {
-                plain_name(without_unit(name) if role == "age" else name): name
-                for name in reversed(header)
-                if name not in self.columns.values()
-            }
-            match = next((free[word] for word in words.split() if word in free), None)
-            if role not in self.columns and match:
-                self.columns[role] = match
-        self.is_named = bool(self.columns)
-
-    def column(self, name: str) -> str:
-        """Return the column of that name as the file writes it."""
-        match = same_name(name, self._header)
-        if match is None:
-            raise InputError(f"{self._place} has no column {name!r}. {columns_found(self._header)}")
-        return match
+        roles = find_roles(header, {role: words.split() for role, words in _WORDS.items()}, mapping, place, _name_of)
+        self.joined = {"+".join(names): list(names) for names in roles.values() if len(names) > 1}
+        self.columns = {role: "+".join(names) for role, names in roles.items()}
 
     def ages(self, frame: pd.DataFrame, numbers: np.ndarray, time_unit: str | None, cohort: str | None) -> pd.DataFrame:
         """Return lifetimes from ages and whether units failed."""
@@ -257,6 +242,11 @@ class _Reading:
             first = int(np.argmax(rows))
             value = "" if texts is None or not texts[first].strip() else f": {texts[first].strip()[:40]!r}"
             self._ledger.not_parsed(reason, int(rows.sum()), f"line {numbers[first]:,}{value}")
+
+
+def _name_of(role: str, name: str) -> str:
+    """A column name in the form of ``_WORDS``, for ages without its unit."""
+    return plain_name(without_unit(name) if role == "age" else name)
 
 
 def _reasons(ledger: Ledger) -> list[str]:

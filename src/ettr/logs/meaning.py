@@ -12,12 +12,13 @@ import pandas as pd
 
 from ettr.core.errors import InputError
 from ettr.core.sentences import listed
+from ettr.files.columns import Columns, with_hours
+from ettr.files.durations import durations_us, unit_us
 from ettr.files.ledger import Ledger
 from ettr.files.tables import columns_found, plain_name, same_name
 from ettr.files.times import UNITS
 from ettr.logs import states
-from ettr.logs.columns import Columns, find_columns, with_hours
-from ettr.logs.durations import durations_us, unit_us
+from ettr.logs.columns import find_columns
 from ettr.logs.nodes import SYSTEMS
 from ettr.logs.options import Options
 from ettr.logs.rows import Batch

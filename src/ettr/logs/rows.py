@@ -12,9 +12,9 @@ import pandas as pd
 
 from ettr.core.errors import InputError
 from ettr.files.clock import StampClock
+from ettr.files.durations import durations_us
 from ettr.files.ledger import Ledger
 from ettr.files.times import why_not
-from ettr.logs.durations import durations_us
 from ettr.logs.events import OPEN, Events
 
 _MISSING = frozenset({"", "-", "--", "?", "n/a", "na", "nan", "nat", "null", "none", "\\n"})

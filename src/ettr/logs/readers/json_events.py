@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ettr.core.errors import InputError
+from ettr.files.columns import origins
 from ettr.files.formats import Format
 from ettr.files.json_records import json_records
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
-from ettr.logs.columns import origins
 from ettr.logs.events import Events, NodesWatched
 from ettr.logs.meaning import find_meaning
 from ettr.logs.options import Options

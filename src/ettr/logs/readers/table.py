@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from ettr.core.errors import InputError
+from ettr.files.columns import origins
 from ettr.files.formats import Format
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
@@ -20,7 +21,7 @@ from ettr.files.tables import (
     without_comments,
 )
 from ettr.files.times import time_part
-from ettr.logs.columns import find_columns, is_start, origins
+from ettr.logs.columns import find_columns, is_start
 from ettr.logs.events import Events, NodesWatched
 from ettr.logs.meaning import find_meaning
 from ettr.logs.options import Options

@@ -4,40 +4,23 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from datetime import datetime
 
 from ettr.core.errors import InputError
 from ettr.files.formats import Format
+from ettr.files.kernel_stamps import KernelStamps, NoMonth, has_only_uptime, is_dmesg
 from ettr.files.ledger import Ledger
-from ettr.files.months import month_of
 from ettr.files.opening import Source
 from ettr.files.tables import first_line
-from ettr.files.times import END_US, FIRST_US, FIRST_YEAR, LAST_YEAR, NOT_A_TIME, SECOND, NoTime
-from ettr.files.zones import abbreviated
+from ettr.files.times import NoTime
 from ettr.logs.bursts import WITHIN_MIN, Bursts
 from ettr.logs.events import Events, NodesWatched, Span
 from ettr.logs.options import Options
 from ettr.logs.readers.xid_codes import NVLINK_5, UnknownXids, xid
 
-_FIRST = r"(?:<[0-9]{1,3}>[0-9]{0,2} ?)?(?:[a-z]{2,8} *: *[a-z]{2,6} *: )?"
-_WEEKDAY = r"(?:[^\W\d_]{1,4}\.?,? )?"
-_DATE = r"([^\W\d_]{3,9}\.?|1?[0-9][月월]) {1,2}([0-9]{1,2}) ([0-9]{2}):([0-9]{2})"
-"""Month by name in any language, day, hour and minute."""
-_DMESG = re.compile(rf"{_FIRST}\[{_WEEKDAY}{_DATE}:([0-9]{{2}}) ([0-9]{{4}})(?: *<[ 0-9.]+>)?\]")
-_HUMAN = re.compile(rf"{_FIRST}\[{_DATE}\] ")
-_SINCE_LAST = re.compile(rf"{_FIRST}\[ *\+([0-9]{{1,9}}\.[0-9]{{1,9}})\]")
-"""Seconds since the previous line, as ``dmesg --human`` writes them."""
-_ISO = re.compile(
-    rf"{_FIRST}{_WEEKDAY}([0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}[T ][0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}}(?:[.,][0-9]{{1,9}})?"
-    r"(?: ?(?:Z|[+-][0-9]{2}:?[0-9]{2})(?!\S))?)(?: ([A-Z]{3,5})(?= (?!kernel)))?"
-)
-_UNIX = re.compile(rf"{_FIRST}([0-9]{{9,10}}\.[0-9]{{1,9}}) ")
-_SYSLOG = re.compile(rf"{_FIRST}{_DATE}:([0-9]{{2}})(?:\.[0-9]{{1,9}})? ")
 _PREFIX = re.compile(r"(?!kernel:)([^\s:]{1,1024}):(?:\d{1,9}:)?( ?)")
 """Prefix of a line by pdsh, clush or grep over several files: a host and a blank, or a path."""
 _HOST_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,252}", re.ASCII)
 _JOURNAL = re.compile(r"-- (?:Journal begins|Logs begin|Boot|Reboot|No entries)\b")
-_UPTIME = re.compile(rf"{_FIRST}\[ *[0-9]{{0,12}}\.?[0-9]{{0,9}}(?: *< *[0-9]{{1,9}}\.[0-9]{{1,9}} *>)?\]")
 _HOST_FIELD = re.compile(r"\s+_HOSTNAME=(\S{1,255})\s*")
 """Host of a record of ``journalctl --output=verbose``."""
 _HOST = re.compile(r" *(\S+) kernel(?:\[\d+\]:|:| -)")
@@ -57,63 +40,6 @@ _WITHIN_US = WITHIN_MIN * 60_000_000
 _NO_STAMP = "no time stamp"
 _NO_DATE = "only an uptime, no date"
 _NO_ERROR = "no GPU error in the line"
-
-
-class _NoMonth(NoTime):
-    """A word in place of a month that is no month in any known language."""
-
-
-class _Stamps:
-    """Reads the time stamps of a kernel log."""
-
-    def __init__(self, options: Options, ledger: Ledger) -> None:
-        self.clock, self._zone = options.clock(ledger), options.zone
-        self._last_us: int | None = None
-
-    def read(self, line: str, start: int) -> tuple[int, int] | None:
-        """Return the time of a line [us] and the end of its time stamp; None without one."""
-        if match := _ISO.match(line, start):
-            zone = match[2] and abbreviated(match[2], int(match[1][:4]), self._zone)
-            at_us = self._us_of_iso(f"{match[1]}{zone}" if zone else match[1])
-            end = match.end() if zone else match.end(1)
-        elif match := _DMESG.match(line, start):
-            at_us, end = self._us(match, int(match[6])), match.end()
-        elif match := _SYSLOG.match(line, start) or _HUMAN.match(line, start):
-            at_us, end = self._us(match, None), match.end()
-        elif match := _UNIX.match(line, start):
-            at_us, end = round(float(match[1]) * SECOND), match.end()
-            if not FIRST_US <= at_us < END_US:
-                raise NoTime(f"year outside {FIRST_YEAR}-{LAST_YEAR}")
-        elif (match := _SINCE_LAST.match(line, start)) and self._last_us is not None:
-            at_us, end = self._last_us + round(float(match[1]) * SECOND), match.end()
-        else:
-            return None
-        self._last_us = at_us
-        return at_us, end
-
-    def _us_of_iso(self, text: str) -> int:
-        """Time of an ISO date. [us]"""
-        try:
-            return self.clock.us_of(datetime.fromisoformat(text))  # much faster than the clock's own reading
-        except NoTime:
-            raise
-        except ValueError:
-            return self.clock.us(text)
-
-    def _us(self, match: re.Match[str], year: int | None) -> int:
-        """Time of a date with the month by name. [us]"""
-        month = month_of(match[1])
-        if month is None:
-            raise _NoMonth(f"the month {match[1]!r} is in a language that is not read")
-        day, hour, minute = map(int, match.group(2, 3, 4))
-        second = int(match[5]) if match.re is not _HUMAN else 0
-        if year is None:
-            return self.clock.us_without_year(month, day, hour, minute, second)
-        try:
-            moment = datetime(year, month, day, hour, minute, min(second, 59))
-        except ValueError as error:
-            raise NoTime(NOT_A_TIME) from error
-        return self.clock.us_of(moment)
 
 
 @dataclass(frozen=True)
@@ -200,7 +126,7 @@ class _Lines:
 
     def __init__(self, options: Options, messages: XidMessages, ledger: Ledger) -> None:
         self.messages, self.ledger = messages, ledger
-        self.stamps = _Stamps(options, ledger)
+        self.stamps = KernelStamps(options.clock(ledger), options.zone)
         self.n_undated = 0
         self.n_no_month, self.first_no_month = 0, ""
         self._waiting: tuple[str, str | None, int, str] | None = None
@@ -213,7 +139,7 @@ class _Lines:
             if prefix is not None:
                 start, stamp = prefix.end(), self.stamps.read(line, prefix.end())
         except NoTime as error:
-            if isinstance(error, _NoMonth):
+            if isinstance(error, NoMonth):
                 self.n_no_month += 1
                 self.first_no_month = self.first_no_month or f"{error!s} ({place})"
             self.end()
@@ -247,7 +173,7 @@ class _Lines:
         """Add a line without a time stamp to the message before it, if it continues that."""
         if _JOURNAL.match(line):
             return self.ledger.dropped("line of journalctl, not a record", place=place)
-        undated = bool(_UPTIME.match(line) or _UPTIME.match(line, start))
+        undated = has_only_uptime(line, start)
         if not undated and self._waiting is not None and (line[0].isspace() or line.startswith(_DRIVER)):
             text, host, at_us, first = self._waiting
             name = _HOST_FIELD.fullmatch(line)
@@ -296,7 +222,7 @@ def _normal(address: str) -> str:
 
 def _sniff(head: list[str]) -> bool:
     lines = [line for line in head if line.strip()]
-    kernel = sum(" kernel: " in line or bool(_DMESG.match(line) or _UPTIME.match(line)) for line in lines)
+    kernel = sum(" kernel: " in line or is_dmesg(line) for line in lines)
     return any("NVRM:" in line or "SXid (" in line for line in lines) or kernel * 2 > len(lines)
 
 

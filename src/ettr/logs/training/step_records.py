@@ -12,6 +12,7 @@ from typing import Any
 
 from ettr.core.errors import InputError, UnknownName
 from ettr.core.numbers import number_of, with_decimal_point
+from ettr.files.columns import Columns, find_roles
 from ettr.files.formats import Format
 from ettr.files.json_records import json_records
 from ettr.files.ledger import Ledger
@@ -22,9 +23,7 @@ from ettr.files.tables import (
     first_line,
     header_of,
     plain_name,
-    refuse_twice,
     rows,
-    same_name,
 )
 from ettr.files.times import SECOND, NoTime, epoch_s
 from ettr.logs.options import Options
@@ -154,30 +153,18 @@ def _sniff_table(head: list[str]) -> bool:
     return has_steps(names) and any(_bare(name) in _NAMES["time"] for name in names)
 
 
-def _columns(names: Sequence[str], mapping: Mapping[str, str], place: str) -> dict[str, list[str]]:
+def _columns(names: Sequence[str], mapping: Mapping[str, str], place: str) -> Columns:
     """Columns of the time, the step and the time of a step; several if a date and a time of day make one time."""
-    chosen: dict[str, list[str]] = {}
-    for role, column in mapping.items():
+    for role in mapping:
         if role not in _NAMES:
             raise UnknownName("column of steps", role, _NAMES, "`columns`")
-        parts = [column] if same_name(column, names) else column.split("+")
-        found = [same_name(part.strip(), names) for part in parts]
-        if not all(found):
-            raise InputError(f"{place} has no column {column!r} for {role}. {columns_found(names)}")
-        chosen[role] = list(filter(None, found))
-    for role, words in _NAMES.items():
-        taken = {name for columns in chosen.values() for name in columns}
-        free = {_bare(name): name for name in reversed(names) if name not in taken}
-        word = next((word for word in words if word in free), None)
-        if role not in chosen and word:
-            chosen[role] = [free[word]]
+    chosen = find_roles(names, _NAMES, mapping, place, lambda role, name: _bare(name))
     for role in ("time", "step"):
         if role not in chosen:
             raise InputError(
                 f"{place} must have a column of {role}s. {columns_found(names)} Name it, e.g. "
                 '`columns={"time": "Wall time", "step": "Step"}`'
             )
-    refuse_twice((name for columns in chosen.values() for name in columns), names, place)
     return chosen
 
 
