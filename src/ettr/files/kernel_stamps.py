@@ -72,7 +72,7 @@ class KernelStamps:
         """
         if match := _ISO.match(line, start):
             zone = match[2] and abbreviated(match[2], int(match[1][:4]), self._zone)
-            at_us = self._us_of_iso(f"{match[1]}{zone}" if zone else match[1])
+            at_us = self._clock.us_of_iso(f"{match[1]}{zone}" if zone else match[1])
             end = match.end() if zone else match.end(1)
         elif match := _DMESG.match(line, start):
             at_us, end = self._us(match, int(match[6])), match.end()
@@ -88,15 +88,6 @@ class KernelStamps:
             return None
         self._last_us = at_us
         return at_us, end
-
-    def _us_of_iso(self, text: str) -> int:
-        """Time of an ISO date. [us]"""
-        try:
-            return self._clock.us_of(datetime.fromisoformat(text))  # much faster than the clock's own reading
-        except NoTime:
-            raise
-        except ValueError:
-            return self._clock.us(text)
 
     def _us(self, match: re.Match[str], year: int | None) -> int:
         """Time of a date with the month by name. [us]"""

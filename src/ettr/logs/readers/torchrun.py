@@ -8,19 +8,12 @@ from dataclasses import dataclass, field
 
 from ettr.files.formats import Format
 from ettr.files.ledger import Ledger
+from ettr.files.line_stamps import stamp_in
 from ettr.files.opening import Source
 from ettr.files.times import NoTime
 from ettr.logs.events import Events, NodesWatched, Span
 from ettr.logs.incidents import CLOSE_MIN, SAME_RUN_MIN, Incident, Incidents, Sign
 from ettr.logs.options import Options
-
-_STAMP = re.compile(
-    r"(?<![\d-])(?P<iso>\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?)(?!\d)"
-    r"|(?:^|[\s\[:>])[IWEF](?P<month>\d{1,2})(?P<day>\d\d) (?P<h>\d\d):(?P<min>\d\d):(?P<s>\d\d)(?:\.(?P<f>\d{1,9}))? ",
-    re.ASCII,
-)
-_STAMP_WITHIN = 160
-"""A time stamp must start within this many characters of a line, after a launcher's prefix."""
 
 _GROUP_FAILED = re.compile(r"Worker group (?:FAILED|UNHEALTHY)\b")
 _EXIT = re.compile(r"failed \(exitcode: (-?\d{1,6})\)")
@@ -85,7 +78,7 @@ class _Reading:
         if self.block is not None and self._in_block(self.block, line):
             return None
         try:
-            at_us = self._stamp(line)
+            at_us = stamp_in(line, self.clock)
         except NoTime as error:
             return self.ledger.not_parsed(str(error), place=place)
         words = any(word in line for word in _WORDS)
@@ -126,15 +119,6 @@ class _Reading:
             self._close_block()
         self._give_waiting(self.before_us)
         self.ledger.dropped("no sign of a failure", self.n_quiet, self.first_quiet)
-
-    def _stamp(self, line: str) -> int | None:
-        match = _STAMP.search(line, 0, _STAMP_WITHIN)
-        if match is None:
-            return None
-        if match["iso"]:
-            return self.clock.us(match["iso"])
-        month, day, hour, minute, second = map(int, match.group("month", "day", "h", "min", "s"))
-        return self.clock.us_without_year(month, day, hour, minute, second, int((match["f"] or "").ljust(6, "0")[:6]))
 
     def _pass(self, at_us: int | None, anchor: bool = False) -> None:
         """Note a time; lines that waited for one get the previous time, or this one if it belongs to a failure."""

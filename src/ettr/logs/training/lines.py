@@ -5,29 +5,21 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from dataclasses import dataclass, replace
 
-from ettr.files.clock import Stamps
 from ettr.files.formats import Format
 from ettr.files.ledger import Ledger
+from ettr.files.line_stamps import latest_year, stamp_or_none
 from ettr.files.opening import Source
+from ettr.files.times import SECOND
 from ettr.logs.options import Options
 from ettr.logs.training.steps import LOAD, SAVE, StepLog
 
-_STAMP = re.compile(
-    r"(?<![\d-])(?P<iso>\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?)(?!\d)"
-    r"|(?:^|[\s\]:])[IWEF](?P<month>\d\d)(?P<day>\d\d) (?P<time>\d\d:\d\d:\d\d\.\d{1,9}) "
-    r"|(?<!\d)(?P<month_first>\d\d)/(?P<then_day>\d\d)/(?P<year>\d{4}) (?P<clock>\d\d:\d\d:\d\d)(?= \[[A-Z]+\|)",
-    re.ASCII,
-)
-"""Time stamps: ISO; of absl and glog, without a year; and of nanotron, with the month first."""
-_STAMP_WITHIN = 160
 _NUMBER = r"[0-9]{1,12}(?:\.[0-9]{1,9})?"
 _TIMER = rf"[ .]*:\s*(?:\({_NUMBER},\s*)?(?P<ms>{_NUMBER})"
 """A timer of Megatron: the milliseconds of the slowest rank."""
-_HALF_YEAR = 6
-"""A month that is earlier by more than this is in the next year. [months]"""
+_COUNTED_FROM = {"step": 0, "after": 0, "index": 1, "next": -1}
+"""Steps done beyond the number in a group of a pattern."""
 _COLOUR = re.compile(r"\x1b\[[\d;]{0,12}m")
 _WRITER = re.compile(r"[^|]{0,60}?\[(?:default|rank)(\d{1,6})\]:|\s*(\d{1,6}): ")
 """The rank before a line, as written by torchrun (``[rank0]:``) and srun (``0: ``)."""
@@ -81,40 +73,10 @@ def _seconds(match: re.Match[str]) -> float:
 
 def _done(match: re.Match[str]) -> int | None:
     """Steps done according to a match; None if it does not have them."""
-    groups = match.groupdict()
-    for name, more in (("step", 0), ("after", 0), ("index", 1), ("next", -1)):
-        if groups.get(name):
-            return int(groups[name]) + more
+    for name, number in match.groupdict().items():
+        if number and name in _COUNTED_FROM:
+            return int(number) + _COUNTED_FROM[name]
     return None
-
-
-class _Times:
-    """Reads the time stamps of lines; without a year, the first is taken as the latest that is not in the future."""
-
-    def __init__(self, options: Options, ledger: Ledger) -> None:
-        self._stamps, self._ledger = Stamps(options.zone, ledger), ledger
-        self._year, self._month = options.year, 0
-
-    def read(self, line: str) -> float | None:
-        """Return the time of a line; None without a time stamp. [s since 1970 UTC]"""
-        stamp = _STAMP.search(line, 0, _STAMP_WITHIN)
-        if stamp is None:
-            return None
-        if stamp["iso"]:
-            return self._stamps.read(stamp["iso"])
-        if stamp["year"]:
-            return self._stamps.read("{year}-{month_first}-{then_day} {clock}".format(**stamp.groupdict()))
-        month = int(stamp["month"])
-        if self._year is None:
-            now = datetime.now(UTC)
-            self._year = now.year - ((month, int(stamp["day"])) > (now.month, now.day))
-            self._ledger.note(
-                f"times have no year: the first is taken to be in {self._year}; set another with `year`. Time "
-                "differences do not depend on it"
-            )
-        self._year += month < self._month - _HALF_YEAR
-        self._month = month
-        return self._stamps.read(f"{self._year}-{stamp['month']}-{stamp['day']} {stamp['time']}")
 
 
 def _world(line: str) -> int | None:
@@ -205,11 +167,14 @@ NANOTRON = Dialect(
 
 def _read(dialect: Dialect, source: Source, options: Options, log: StepLog, ledger: Ledger) -> None:
     """Read every line by the patterns of its framework."""
-    times = _Times(options, ledger)
+    if options.year is None:
+        options = replace(options, year=latest_year(source.head(), ledger))
+    clock = options.clock(ledger)
     n_other, first_other = 0, ""
     for place, raw in source.records(ledger):
         line = _without_colours(raw)
-        at_s = times.read(line)
+        at_us = stamp_or_none(line, clock)
+        at_s = None if at_us is None else at_us / SECOND
         step = dialect.step.search(line)
         if step is None:
             if at_s is not None:

@@ -1,0 +1,75 @@
+"""Time stamps within the lines of programs: ISO, those of absl and glog, and those of nanotron."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
+from ettr.files.clock import StampClock
+from ettr.files.ledger import Ledger
+from ettr.files.times import NoTime
+
+_ISO = re.compile(r"(?<![\d-])\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?(?!\d)", re.ASCII)
+_GLOG = re.compile(r"\b[IWEF](\d{1,2})(\d\d) (\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))? ", re.ASCII)
+"""Of absl and glog, without a year."""
+_MONTH_FIRST = re.compile(r"\b(\d\d)/(\d\d)/(\d{4}) (\d\d:\d\d:\d\d)(?= \[[A-Z]+\|)", re.ASCII)
+"""Of nanotron."""
+_WITHIN = 160
+"""A time stamp must start within this many characters of a line, after a launcher's prefix."""
+
+
+def stamp_in(line: str, clock: StampClock) -> int | None:
+    """Return the time of a line; None without a time stamp. [us since 1970 UTC]
+
+    Parameters
+    ----------
+    line : str
+        A line of a log.
+    clock : StampClock
+        Reads the dates.
+
+    Raises
+    ------
+    NoTime
+        The day or the hour does not exist.
+    InputError
+        The time stamp has no year, and the clock was given none.
+
+    Examples
+    --------
+    >>> clock = StampClock(Ledger())
+    >>> stamp_in("[rank0]: 2025-06-04T08:51:58Z step: 10", clock), stamp_in("step: 10", clock)
+    (1749027118000000, None)
+    """
+    if match := _ISO.search(line, 0, _WITHIN):
+        return clock.us_of_iso(match[0])
+    if match := _GLOG.search(line, 0, _WITHIN):
+        month, day, hour, minute, second = map(int, match.group(1, 2, 3, 4, 5))
+        return clock.us_without_year(month, day, hour, minute, second, int((match[6] or "").ljust(6, "0")[:6]))
+    if match := _MONTH_FIRST.search(line, 0, _WITHIN):
+        return clock.us_of_iso(f"{match[3]}-{match[1]}-{match[2]} {match[4]}")
+    return None
+
+
+def latest_year(head: Iterable[str], ledger: Ledger) -> int | None:
+    """Return the latest possible year of the first time stamp without one, with a note; None if all have a year."""
+    for line in head:
+        match = None if _ISO.search(line, 0, _WITHIN) else _GLOG.search(line, 0, _WITHIN)
+        if match:
+            now = datetime.now(UTC)
+            year = now.year - ((int(match[1]), int(match[2])) > (now.month, now.day))
+            ledger.note(
+                f"times have no year: the first is taken to be in {year}; set another with `year`. Time differences do "
+                "not depend on it"
+            )
+            return year
+    return None
+
+
+def stamp_or_none(line: str, clock: StampClock) -> int | None:
+    """Return the time of a line; None without a possible time stamp. [us since 1970 UTC]"""
+    try:
+        return stamp_in(line, clock)
+    except NoTime:
+        return None
