@@ -15,7 +15,7 @@ from ettr import Scenario, budget, evidence
 from ettr.core.errors import InputError
 from ettr.logs import training_logs
 from ettr_book.chapters import two_diaries
-from ettr_book.chapters.common import failure_logs
+from ettr_book.chapters.common import diaries, failure_logs
 
 HOUR = pd.Timedelta(hours=1)
 START = pd.Timestamp("2022-05-01")
@@ -90,10 +90,10 @@ def test_what_is_no_progress_is_refused(time, step, step_s, resolution_h, words)
 # --------------------------------------------------------------------------- hours by kind
 
 KINDS = {
-    "node": training_logs.HARDWARE,
-    "loss": training_logs.LOSS,
-    "experiment": training_logs.EXPERIMENT,
-    "planned": training_logs.PLANNED,
+    "node": diaries.HARDWARE,
+    "loss": diaries.LOSS,
+    "experiment": diaries.EXPERIMENT,
+    "planned": diaries.PLANNED,
 }
 
 
@@ -112,7 +112,7 @@ def test_a_run_whose_losses_are_known_gets_them_back(seed):
     steps, lost_h = random.integers(0, 400, 25), random.uniform(0.1, 9.0, 25)
     at_h = np.append(0, (steps * 30.0 / 3600 + lost_h).cumsum())
     rows = zip(at_h, ["start", *kinds], np.append(0, steps.cumsum()), strict=True)
-    lost = training_logs.lost_by_kind(diary(*rows), 30.0).set_index("group")
+    lost = diaries.lost_by_kind(diary(*rows), 30.0).set_index("group")
     for kind, group in KINDS.items():
         if (kinds == kind).any():
             assert lost.loc[group, "lost_h"] == pytest.approx(lost_h[kinds == kind].sum())
@@ -124,11 +124,11 @@ def test_a_run_whose_losses_are_known_gets_them_back(seed):
 def test_a_stop_without_a_step_shares_its_stretch():
     """Of 20 h, 10 are productive; a node in the middle of a stretch that a loss spike ends makes it nobody's."""
     rows = [(0, "start", 0), (8, "node", math.nan), (20, "loss", 400)]
-    lost = training_logs.lost_by_kind(diary(*rows), 90.0)
-    assert lost[["group", "n_stops", "n_stretches"]].to_numpy().tolist() == [[training_logs.MIXED, 2, 1]]
+    lost = diaries.lost_by_kind(diary(*rows), 90.0)
+    assert lost[["group", "n_stops", "n_stretches"]].to_numpy().tolist() == [[diaries.MIXED, 2, 1]]
     assert lost["lost_h"].tolist() == pytest.approx([10.0])
-    same = training_logs.lost_by_kind(diary(rows[0], rows[1], (20, "network", 400)), 90.0)
-    assert same["group"].tolist() == [training_logs.HARDWARE] and same["n_stops"].tolist() == [2]
+    same = diaries.lost_by_kind(diary(rows[0], rows[1], (20, "network", 400)), 90.0)
+    assert same["group"].tolist() == [diaries.HARDWARE] and same["n_stops"].tolist() == [2]
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_a_stop_without_a_step_shares_its_stretch():
 def test_what_is_no_diary_is_refused(change, words):
     rows = diary((0, "start", 0), (10, "node", 100), (20, "loss", 200))
     with pytest.raises(InputError, match=words):
-        training_logs.lost_by_kind(change(rows), 90.0)
+        diaries.lost_by_kind(change(rows), 90.0)
 
 
 # --------------------------------------------------------------------------- two real runs
@@ -192,15 +192,15 @@ def test_glm130b_lost_its_hours_to():
     """Worked from the diary's restarts: the five experiments end at the step they began with, so all of it is lost."""
     losses = two_diaries.published_run("glm-130b").losses.set_index("reason")
     began, ended = pd.Timestamp("2022-05-28 11:52:26"), pd.Timestamp("2022-05-30 01:35:45")
-    assert losses.loc[training_logs.EXPERIMENT, "lost_h"] == pytest.approx((ended - began) / HOUR)
+    assert losses.loc[diaries.EXPERIMENT, "lost_h"] == pytest.approx((ended - began) / HOUR)
     assert losses["n"].to_dict() == {
-        training_logs.MIXED: 9,
-        training_logs.HARDWARE: 6,
-        training_logs.EXPERIMENT: 5,
-        training_logs.LOSS: 4,
-        training_logs.PLANNED: 5,
+        diaries.MIXED: 9,
+        diaries.HARDWARE: 6,
+        diaries.EXPERIMENT: 5,
+        diaries.LOSS: 4,
+        diaries.PLANNED: 5,
     }
-    spikes = losses.loc[training_logs.LOSS, "lost_h"]
+    spikes = losses.loc[diaries.LOSS, "lost_h"]
     assert spikes == pytest.approx(8.79 + 6.73 + 5.24 + 3.05, abs=0.02)  # four stretches, each rounded
 
 
@@ -211,7 +211,7 @@ def test_bloom176b_lost_its_hours_to():
             "software hang": 18 + 6 + 11,
             two_diaries.EVALUATION: 82 * 12 / 60,
             two_diaries.CHECKPOINT: 820 * 40 / 3600,
-            training_logs.HARDWARE: 7.3,
+            diaries.HARDWARE: 7.3,
         }
     )
     assert pd.isna(losses.loc[two_diaries.UNNAMED, "n"])

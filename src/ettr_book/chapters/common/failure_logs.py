@@ -10,7 +10,7 @@ import pandas as pd
 from ettr import evidence, logs
 from ettr.core.results import FailureLog
 from ettr.core.units import H_PER_DAY
-from ettr.logs.training_logs import GROUPS, HARDWARE
+from ettr_book.chapters.common.diaries import GROUPS, HARDWARE
 
 N_NODES, DAYS, FIRST_DAY = 256, 360, "2025-01-01"
 RULES: dict[str, Any] = {

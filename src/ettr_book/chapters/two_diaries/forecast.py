@@ -12,11 +12,11 @@ import pandas as pd
 from ettr import budget, evidence
 from ettr.core.errors import InputError
 from ettr.core.units import H_PER_DAY
-from ettr.logs.training_logs import GROUPS, HARDWARE
 from ettr.plots import builders
 from ettr.plots.columns import tooltips
 from ettr.plots.encodings import rounded
 from ettr.plots.theme import MODEL_COLOURS, ORANGE, finish
+from ettr_book.chapters.common.diaries import GROUPS, HARDWARE
 from ettr_book.chapters.two_diaries.runs import SOURCES, PublishedRun, published_run, published_run_names
 
 ENDS = (0.05, 0.5, 0.95)

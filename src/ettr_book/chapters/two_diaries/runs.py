@@ -14,22 +14,13 @@ from ettr import budget, evidence
 from ettr.core.errors import UnknownName
 from ettr.core.sentences import Finding, points, say
 from ettr.core.units import MIN_PER_H, S_PER_H
-from ettr.logs.training_logs import (
-    EXPERIMENT,
-    GROUPS,
-    HARDWARE,
-    LOSS,
-    MIXED,
-    PLANNED,
-    RealisedETTR,
-    lost_by_kind,
-    realised_ettr,
-)
+from ettr.logs.training_logs import RealisedETTR, realised_ettr
 from ettr.plots import builders
 from ettr.plots.columns import tooltips
 from ettr.plots.encodings import rounded, with_marks
 from ettr.plots.theme import BLUE, BRICK, GREY, MODEL_COLOURS, OCHRE, ORANGE, PALE_GREY, PURPLE, RUST, finish, layered
 from ettr.scenario import Scenario
+from ettr_book.chapters.common.diaries import EXPERIMENT, GROUPS, HARDWARE, LOSS, MIXED, PLANNED, lost_by_kind
 
 SOURCES = ("bigscience2022chronicles", "zeng2022glm")
 """Bibliography keys of the diaries."""
