@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from one_format import mutated, n_lines, outcome, us
 
 from ettr.core.errors import InputError
+from ettr.files.node_lists import expand
 from ettr.logs import read
-from ettr.logs.nodes import expand
 from ettr.logs.readers.slurm import FORMAT
 
 HEADER = "JobID|State|Start|End|NodeList|NNodes|Partition"

@@ -22,6 +22,9 @@ _SEPARATOR_LINE = re.compile(r'"?sep=.?"?\s*', re.IGNORECASE)
 _WITH_COMMA = re.compile(r"\s*[-+]?(?:\d[\d.]*)?,\d+\s*[^\W\d]*\.?\s*", re.ASCII)
 _PERHAPS_THOUSANDS = re.compile(r"\s*[-+]?[1-9]\d{0,2}([.,])\d{3}\s*[^\W\d]*\.?\s*", re.ASCII)
 _FIRST_ROWS = 100
+_NODE_NAME = re.compile(r"^[a-z][\w.-]*\d[\w.\[\]-]*$", re.IGNORECASE)
+_WORD = re.compile(r"[a-z]{3}", re.IGNORECASE)
+_EPOCH = re.compile(r"^1\d{9,18}(?:\.\d+)?$")
 _IN_BRACKETS = re.compile(r"[(\[][^()\[\]]*[)\]]")
 _SIGNS = re.compile(r"[\W_]+")
 _SHOWN = 300
@@ -161,6 +164,23 @@ def numbers_with_points(texts: Sequence[str], delimiter: str, name: str, ledger:
         )
     ledger.note(f"commas in {name!r} are read as decimal signs: 2,5 is 2.5")
     return [with_decimal_point(text) if text in changed else text for text in texts]
+
+
+def proposed_names(cells: Sequence[str]) -> list[str]:
+    """Return names for the columns of a table of failures without a header, guessed from one of its rows.
+
+    Examples
+    --------
+    >>> proposed_names(["2025-06-01 10:00", "gpu-07", "Xid 79", "3"])
+    ['start', 'node', 'cause', 'column4']
+    """
+    names = {"both": ["end", "start"], "date": ["date"], "hour": ["time"]}
+    proposed = [(names.get(time_part(cell)) or [""]).pop() for cell in cells]
+    for role, pattern in (("node", _NODE_NAME), ("cause", _WORD), *([] if any(proposed) else [("start", _EPOCH)])):
+        free = [i for i, cell in enumerate(cells) if not proposed[i] and pattern.search(cell.strip())]
+        if free:
+            proposed[free[0]] = role
+    return [name or f"column{i}" for i, name in enumerate(proposed, 1)]
 
 
 def value_in_header(header: Sequence[str], rows: Sequence[Sequence[str]], *, has_names: bool) -> str:

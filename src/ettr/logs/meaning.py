@@ -27,22 +27,10 @@ _ANY_TIME = ("timestamp", "datetime", "time", "date", "ts", "when", "eventtime",
 """Names of columns of times that may be ends as well as starts."""
 _UP_NAMES = ["up", "ready", "healthy", "available", "online", "alive", "reachable", "active", "ok", "isup"]
 _DOWN_NAMES = ["down", "unhealthy", "failed", "failing", "fault", "alarm", "alert", "unreachable", "offline", "isdown"]
-_STATE_NAMES = (
-    *("eventtype", "event", "action", "phase", "transition", "status", "state", "nodestate", "nodestatus", "newstate"),
-    *(
-        "newstatus",
-        "reason",
-        "type",
-        "kind",
-        "health",
-        "condition",
-        "result",
-        "severity",
-        "value",
-        *_UP_NAMES,
-        *_DOWN_NAMES,
-    ),
-)
+_STATES = """
+    eventtype event action phase transition status state nodestate nodestatus newstate newstatus reason type kind health
+    condition result severity value"""
+_STATE_NAMES = (*_STATES.split(), *_UP_NAMES, *_DOWN_NAMES)
 _SEVERITY_NAMES = ("severity", "severitylevel", "sev", "loglevel", "level", "priority", "criticality", "alertlevel")
 _LEVELS = frozenset({"debug", "info", "warn", "warning", "error", "err", "critical", "crit", "fatal"})
 """Words for severities that have no other meaning."""

@@ -16,7 +16,7 @@ from ettr.files.times import SECOND, epoch_s
 from ettr.logs.bursts import WITHIN_MIN, Bursts
 from ettr.logs.events import Events, NodesWatched, Span
 from ettr.logs.options import Options
-from ettr.logs.readers.xid_codes import xid
+from ettr.logs.readers.xid_codes import UnknownXids, xid
 
 METRIC = "DCGM_FI_DEV_XID_ERRORS"
 _METRICS = (METRIC, "dcgm_xid_errors")
@@ -64,7 +64,7 @@ class _Gauges:
     """All GPUs of a log."""
 
     def __init__(self, ledger: Ledger) -> None:
-        self.ledger = ledger
+        self.ledger, self.unknown = ledger, UnknownXids()
         self.gpus: dict[tuple[str | None, str | None], _Gpu] = {}
         self.hosts: set[str] = set()
         self.span = Span()
@@ -113,6 +113,7 @@ class _Gauges:
                 elif self._begins(gpu, code, at_us, bursts):
                     failures.append((at_us, gpu, code))
                 before = (before or 0) if code < 0 else code
+        self.unknown.doubt(self.ledger)
         nodes = Bursts("number", "node")
         for at, gpu, code in sorted(failures, key=lambda failure: failure[0]):
             reason = nodes.seen(gpu.host, gpu.name, at) if gpu.host is not None else ""
@@ -124,6 +125,7 @@ class _Gauges:
 
     def _begins(self, gpu: _Gpu, code: int, at_us: int, bursts: Bursts) -> bool:
         """Whether a new Xid is a failure of its GPU."""
+        self.unknown.count(xid(code))
         if why_not := xid(code).why_not:
             self.ledger.dropped(why_not, place=gpu.place)
             return False

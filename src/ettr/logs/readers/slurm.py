@@ -13,12 +13,12 @@ from ettr.core.errors import InputError
 from ettr.core.sentences import duration, listed
 from ettr.files.formats import Format
 from ettr.files.ledger import Ledger
+from ettr.files.node_lists import LONGEST, expand
 from ettr.files.opening import Source
 from ettr.files.tables import first_line, header_of
 from ettr.files.times import NoTime
 from ettr.logs.bursts import WITHIN_MIN, Bursts
 from ettr.logs.events import Events, NodesWatched, Span
-from ettr.logs.nodes import LONGEST, expand
 from ettr.logs.options import Options
 
 _NEEDED = ("JobID", "State", "Start", "End")

@@ -17,6 +17,7 @@ from ettr.files.tables import (
     first_line,
     header_of,
     numbers_with_points,
+    proposed_names,
     value_in_header,
     without_comments,
 )
@@ -30,9 +31,6 @@ from ettr.logs.rows import Batch
 
 _LONGEST_NAME = 60
 _MOST_TITLES = 10
-_NODE_NAME = re.compile(r"^[a-z][\w.-]*\d[\w.\[\]-]*$", re.IGNORECASE)
-_WORD = re.compile(r"[a-z]{3}", re.IGNORECASE)
-_EPOCH = re.compile(r"^1\d{9,18}(?:\.\d+)?$")
 _MEASURED = re.compile(r"\[(?:W|%|C|MHz|MiB)\]|power\.draw|temperature\.|utilization\.|clocks\.", re.IGNORECASE)
 
 
@@ -136,15 +134,9 @@ def _refuse_values(table: DelimitedTable, rows: Sequence[Sequence[str]], options
     value = value_in_header(header, rows, has_names=has_names)
     if not value:
         return
-    names = {"both": ["end", "start"], "date": ["date"], "hour": ["time"]}
     cells = cells_of(first_line(head), table.delimiter) or header  # also empty ones at the end
-    cells = list(max([cells, *rows[:_MOST_TITLES]], key=lambda row: sum(bool(time_part(cell)) for cell in row)))
-    proposed = [(names.get(time_part(cell)) or [""]).pop() for cell in cells]
-    for role, pattern in (("node", _NODE_NAME), ("cause", _WORD), *([] if any(proposed) else [("start", _EPOCH)])):
-        free = [i for i, cell in enumerate(cells) if not proposed[i] and pattern.search(cell.strip())]
-        if free:
-            proposed[free[0]] = role
-    listed = ", ".join(f'"{name or f"column{i}"}"' for i, name in enumerate(proposed, 1))
+    names = proposed_names(max([cells, *rows[:_MOST_TITLES]], key=lambda row: sum(map(bool, map(time_part, row)))))
+    listed = ", ".join(f'"{name}"' for name in names)
     raise InputError(
         f"{source.name} must have a header: its first line has the value {value!r}, as the lines below have. Name the "
         f"columns in order, e.g. `header=[{listed}]`"

@@ -39,14 +39,13 @@ _PAIRS = {
     "loading data": ("data_loading_start_time", "data_loading_end_time"),
     "custom events": ("custom_badput_event_start_time", "custom_badput_event_end_time"),
 }
-_NAMES = {
-    "time": ("time", "timestamp", "date", "datetime", "walltime", "ts", "loggedat", "createdat"),
-    "step": (
-        *("step", "globalstep", "trainerglobalstep", "trainglobalstep", "iteration", "iter", "steps", "trainstep"),
-        *("numupdates", "updates"),
-    ),
-    "step_s": ("step_s", "step_time_s", "seconds_per_step", "iteration_time_s"),
+_COMMON_NAMES = {
+    "time": "time timestamp date datetime walltime ts loggedat createdat",
+    "step": """
+        step globalstep trainerglobalstep trainglobalstep iteration iter steps trainstep numupdates updates""",
+    "step_s": "step_s step_time_s seconds_per_step iteration_time_s",
 }
+_NAMES = {role: tuple(names.split()) for role, names in _COMMON_NAMES.items()}
 """Names of the columns of a table of steps, in order of preference; without case and signs, but for the last."""
 _OF_FAILURES = ("node", "host", "hostname", "component", "cause", "error", "kind", "event", "reason", "message")
 """A table with one of these columns is a failure log, even if it has steps."""
