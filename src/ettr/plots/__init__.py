@@ -22,13 +22,13 @@ with extras.needed("sweep"):
         failures_by_node,
     )
     from ettr.plots.finishing import finishing_date
-    from ettr.plots.goodput import goodput
     from ettr.plots.interval import ettr_by_interval
     from ettr.plots.mttf import mttf_by_size
     from ettr.plots.pools import spare_pool
     from ettr.plots.ranking import mitigations
     from ettr.plots.size import ettr_by_size
     from ettr.plots.timelines import timeline
+    from ettr.plots.training_run import goodput
 
 __all__ = [
     "builders",
