@@ -280,8 +280,9 @@ def _refuse(unused: Mapping[str, object], log: Path) -> None:
     """Refuse options that do not apply to a training log."""
     for option, value in unused.items():
         if value:
+            size = ", give the size of the job with --gpus" if option == "--nodes" else ""
             raise InputError(
-                f"{option} is for failure logs, and {log} looks like a training log; drop it or add --format"
+                f"{option} is for failure logs, and {log} looks like a training log: drop it{size}, or add --format"
             )
 
 
