@@ -168,6 +168,13 @@ def test_the_verbose_journal_names_the_host_in_a_line_of_its_own():
     assert log.events["node"].tolist() == ["n1"] and log.exposure.n_nodes == 1
 
 
+def test_an_xid_in_a_line_that_continues_another_counts_as_well():
+    """Two GPUs of one stamp are one failure of the node, but neither message is lost."""
+    other = LOST.replace("3b:00", "5e:00")
+    log = outcome(FORMAT, f"2025-03-03T02:00:00Z n1 kernel: {LOST}\n    {other}\n    of two lines\n")
+    assert len(log.events) == 1 and log.n("merged", "same node") == 1 and log.n("merged", "continues") == 1
+
+
 def test_only_the_next_lines_continue_a_message():
     text = f"2025-03-03T02:00:00Z n1 kernel: usb\n    indented\nnot indented\n    {LOST}\n{LOST}\n"
     log = outcome(FORMAT, text)

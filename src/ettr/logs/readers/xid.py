@@ -176,6 +176,10 @@ class _Lines:
         undated = has_only_uptime(line, start)
         if not undated and self._waiting is not None and (line[0].isspace() or line.startswith(_DRIVER)):
             text, host, at_us, first = self._waiting
+            if _XID.search(text) and _XID.search(line):  # another message of the same time
+                self.end()
+                self._waiting = line, host, at_us, place
+                return None
             name = _HOST_FIELD.fullmatch(line)
             host = name[1] if name else host
             self._waiting = f"{text} {line.strip().removeprefix(_DRIVER)}"[:_LONGEST_MESSAGE], host, at_us, first
