@@ -127,7 +127,6 @@ class _Lines:
     def __init__(self, options: Options, messages: XidMessages, ledger: Ledger) -> None:
         self.messages, self.ledger = messages, ledger
         self.stamps = KernelStamps(options.clock(ledger), options.zone)
-        self.n_undated = 0
         self.n_no_month, self.first_no_month = 0, ""
         self._waiting: tuple[str, str | None, int, str] | None = None
 
@@ -185,7 +184,6 @@ class _Lines:
             self._waiting = f"{text} {line.strip().removeprefix(_DRIVER)}"[:_LONGEST_MESSAGE], host, at_us, first
             return self.ledger.merged("continues the message of the line before", place=place)
         self.end()
-        self.n_undated += undated
         return self.ledger.not_parsed(_NO_DATE if undated else _NO_STAMP, place=place)
 
 
@@ -239,13 +237,10 @@ def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> N
     reading.end()
     reading.refuse_language(source.name)
     if messages.span.window is None:
-        problem = (
-            f"the {reading.n_undated:,} lines of {source.name} with a time have only the time since boot"
-            if reading.n_undated
-            else f"no line of {source.name} has one that is read (line 1: {first_line(source.head()).strip()[:60]!r})"
-        )
         raise InputError(
-            f"a kernel log must have dates; {problem}. Write the log with `dmesg -T` or `journalctl -k -o short-iso`"
+            f"a kernel log must have dates, and no line of {source.name} has one that is read (line 1: "
+            f"{first_line(source.head()).strip()[:60]!r}); time since boot is no date. Write it with `dmesg -T` or "
+            "`journalctl -k -o short-iso`"
         )
     return messages.exposure()
 
