@@ -168,13 +168,15 @@ def is_training_log(
     path : str or path
         The file.
     format, columns, header, encoding
-        See `read_training`; columns and a header that name a step are those of a training log.
+        See `read_training`; columns of a time and a step, and a header with a step, are those of a training log.
     """
     if format is not None:
         return format in FORMATS
-    if columns or header:
-        return ("step" in (columns or {}) or step_records.has_steps(header or ())) and "start" not in (columns or {})
+    if columns and not set(columns) <= {*step_records.ROLES}:
+        return False
     head = Source(path, encoding=encoding).head()
+    if columns or header:
+        return "step" in (columns or ()) or step_records.has_steps(header or step_records.names_in(head))
     return any(format_.sniff(head) for format_ in FORMATS.values())
 
 

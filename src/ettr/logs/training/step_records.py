@@ -45,6 +45,7 @@ _COMMON_NAMES = {
         step globalstep trainerglobalstep trainglobalstep iteration iter steps trainstep numupdates updates""",
     "step_s": "step_s step_time_s seconds_per_step iteration_time_s",
 }
+ROLES = tuple(_COMMON_NAMES)
 _NAMES = {role: tuple(names.split()) for role, names in _COMMON_NAMES.items()}
 """Names of the columns of a table of steps, in order of preference; without case and signs, but for the last."""
 _OF_FAILURES = ("node", "host", "hostname", "component", "cause", "error", "kind", "event", "reason", "message")
