@@ -5,8 +5,8 @@ import pandas as pd
 from ettr import evidence
 from ettr.budget import exact
 from ettr.core.units import H_PER_DAY
-from ettr.logs.training_logs import EXPERIMENT, HARDWARE, LOSS, MIXED
 from ettr_book.chapters import two_diaries
+from ettr_book.chapters.common.diaries import EXPERIMENT, HARDWARE, LOSS, MIXED
 from ettr_book.chapters.two_diaries import CHECKPOINT, HANG, MODELLED, NOT_MODELLED, NOT_STATED, UNNAMED
 
 

@@ -104,12 +104,23 @@ class TrainingRun:
         return self.start + pd.Timedelta(hours=self.wall_h)
 
     def goodput(self, by: str = "day") -> pd.DataFrame:
-        """Return the ETTR in each hour, day or week (UTC), see :func:`ettr.logs.training.goodput.by_period`.
+        """Return the ETTR in each hour, day or week, in UTC.
 
         Parameters
         ----------
         by : str
             ``"hour"``, ``"day"`` or ``"week"``.
+
+        Returns
+        -------
+        DataFrame
+            One row per period: ``start``, ``end``, ``wall_h`` and ``productive_h`` [h], ``ettr`` and ``n_stops``
+            [count].
+
+        Raises
+        ------
+        UnknownName
+            No period of that name.
         """
         return by_period(self.progress, self.stops, self.start, self.end, by)
 
