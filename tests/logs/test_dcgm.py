@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from one_format import every_line_counts, mutated, n_lines, outcome, us
 
 from ettr.core.errors import InputError
+from ettr.evidence.xid_codes import xid
 from ettr.logs.readers.dcgm import FORMAT
-from ettr.logs.readers.xid_codes import xid
 
 T0 = us("2025-03-01") // 1_000_000
 BLANK = 9_223_372_036_854_775_794

@@ -11,10 +11,10 @@ from one_format import every_line_counts, mutated, n_lines, outcome, us
 
 from ettr import evidence
 from ettr.core.errors import InputError
+from ettr.evidence.xid_codes import XidKind, xid
 from ettr.files.zones import zone_of
 from ettr.logs.bursts import Bursts
 from ettr.logs.readers.xid import FORMAT
-from ettr.logs.readers.xid_codes import XidKind, xid
 
 DMESG = """\
 [Mon Mar  3 01:00:00 2025] usb 1-1: new high-speed USB device number 2 using xhci_hcd
@@ -325,3 +325,30 @@ def test_sniff():
 @settings(max_examples=60, deadline=None)
 def test_any_text_is_read_or_refused(data, text):
     every_line_counts(FORMAT, data.draw(mutated(text)), year=2024)
+
+
+PLAIN = "2025-03-04T02:00:00Z n1 kernel: usb"
+
+
+@pytest.mark.parametrize(
+    ("text", "starts"),
+    [
+        (f"  {LOST}\n\t2025-03-03T02:00:00Z n1 kernel: {LOST}\n    {PLAIN}", ["2025-03-03 02:00:00"]),
+        (f" 3月 03 02:00:00 n1 kernel: {LOST}\n12月 03 02:00:00 n1 kernel: usb", ["2025-03-03 02:00:00"]),
+        (f"[Mar 3 02:00] usb\n[Mar30 02:00] {LOST}\n[  +1.0] usb", ["2025-03-30 02:00:00"]),
+        (f"Mon 2025-03-03 02:00:00 -03 n1 kernel: {LOST}\n{PLAIN}", ["2025-03-03 05:00:00"]),
+        (f"2025-03-03T02:00:00+02 n1 kernel: {LOST}\n{PLAIN}", ["2025-03-03 00:00:00"]),
+    ],
+)
+def test_stamps_of_other_tools(text, starts):
+    log = outcome(FORMAT, text, year=2025)
+    assert log.starts == starts and set(log.events["node"].dropna()) <= {"n1"}
+
+
+def test_lines_of_several_hosts_continue_the_line_of_their_host():
+    """pdsh mixes the lines of hosts, and puts its prefix before the lines that continue a message too."""
+    lines = [f"n{host}: 2025-03-03T02:00:00Z n{host} kernel: {LOST_IN_LINES[0]}" for host in (1, 2)]
+    lines += [f"n{host}:      {part}" for part in LOST_IN_LINES[1:] for host in (1, 2)]
+    log = outcome(FORMAT, "\n".join([*lines, f"n1: {PLAIN}"]))
+    assert log.events["node"].tolist() == ["n1", "n2"] and log.n("merged", "continues") == 4
+    assert log.n_records == n_lines("\n".join(lines)) + 1

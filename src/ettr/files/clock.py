@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-_HALF_YEAR = timedelta(days=183)
+_HALF_YEAR, _QUIET = timedelta(days=183), timedelta(days=270)
+"""A log may be quiet for the second; beyond it, the older of two files follows the newer one."""
 _A_LEAP_YEAR = 2000
 _N_SAMPLES = 24
 _MAY_BE_ORDERED = re.compile(r"\W?\d{1,2}([-/.])\d{1,2}\1\d{4}", re.ASCII)
@@ -146,7 +147,7 @@ class StampClock:
         """Return a time stamp without a year, in the year that puts it nearest to the previous time stamp.
 
         Small steps back, as between logs of several hosts, stay in the year; a step back of more than half a year, as
-        from December to January, starts the next year. A step ahead of more than half a year, as when the newer of two
+        from December to January, starts the next year. A step ahead of more than nine months, as when the newer of two
         files comes first, goes to the previous year.
 
         Parameters
@@ -190,9 +191,9 @@ class StampClock:
 
     @staticmethod
     def _nearest_year(moment: datetime, last: datetime) -> int:
-        """The year that puts a day and hour within half a year of the previous time stamp."""
+        """The year of a day and hour, from half a year before the previous time stamp to nine months after it."""
         ahead = moment.replace(year=_A_LEAP_YEAR) - last.replace(year=_A_LEAP_YEAR)
-        return last.year + (ahead < -_HALF_YEAR) - (ahead > _HALF_YEAR)
+        return last.year + (ahead < -_HALF_YEAR) - (ahead > _QUIET)
 
     def us_series(self, texts: pd.Series) -> tuple[np.ndarray, np.ndarray]:
         """Return a column of time stamps, in microseconds since 1970 UTC.
@@ -313,7 +314,7 @@ class StampClock:
         self._local.note(self._ledger)
         if len(self._years) > 1:
             self._ledger.note(
-                f"time stamps have no year: the first is in {self._year}, each of the others within half a year of the "
+                f"time stamps have no year: the first is in {self._year}, each of the others nearest to the "
                 f"previous one, so they span {min(self._years)} to {max(self._years)}"
             )
         if not on_calendar:

@@ -12,15 +12,16 @@ from ettr.files.zones import abbreviated
 
 _FIRST = r"(?:<[0-9]{1,3}>[0-9]{0,2} ?)?(?:[a-z]{2,8} *: *[a-z]{2,6} *: )?"
 _WEEKDAY = r"(?:[^\W\d_]{1,4}\.?,? )?"
-_DATE = r"([^\W\d_]{3,9}\.?|1?[0-9][月월]) {1,2}([0-9]{1,2}) ([0-9]{2}):([0-9]{2})"
+_DATE = r" {0,2}([^\W\d_]{3,9}\.?|1?[0-9][月월]) {1,2}([0-9]{1,2}) ([0-9]{2}):([0-9]{2})"
 """Month by name in any language, day, hour and minute."""
 _DMESG = re.compile(rf"{_FIRST}\[{_WEEKDAY}{_DATE}:([0-9]{{2}}) ([0-9]{{4}})(?: *<[ 0-9.]+>)?\]")
-_HUMAN = re.compile(rf"{_FIRST}\[{_DATE}\] ")
+_HUMAN = re.compile(rf"{_FIRST}\[{_DATE.replace('{1,2}(', '{0,2}(')}\] ")
+"""With ``dmesg --human`` a day of two digits follows its month without a blank."""
 _SINCE_LAST = re.compile(rf"{_FIRST}\[ *\+([0-9]{{1,9}}\.[0-9]{{1,9}})\]")
 """Seconds since the previous line, as ``dmesg --human`` writes them."""
 _ISO = re.compile(
     rf"{_FIRST}{_WEEKDAY}([0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}[T ][0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}}(?:[.,][0-9]{{1,9}})?"
-    r"(?: ?(?:Z|[+-][0-9]{2}:?[0-9]{2})(?!\S))?)(?: ([A-Z]{3,5})(?= (?!kernel)))?"
+    r"(?: ?(?:Z|[+-][0-9]{2}(?::?[0-9]{2})?)(?!\S))?)(?: ([A-Z]{3,5})(?= (?!kernel)))?"
 )
 _UNIX = re.compile(rf"{_FIRST}([0-9]{{9,10}}\.[0-9]{{1,9}}) ")
 _SYSLOG = re.compile(rf"{_FIRST}{_DATE}:([0-9]{{2}})(?:\.[0-9]{{1,9}})? ")

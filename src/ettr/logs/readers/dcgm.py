@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from ettr.core.errors import InputError
 from ettr.core.numbers import number_of
+from ettr.evidence.xid_codes import xid
 from ettr.files.formats import Format
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
@@ -16,7 +17,7 @@ from ettr.files.times import SECOND, epoch_s
 from ettr.logs.bursts import WITHIN_MIN, Bursts
 from ettr.logs.events import Events, NodesWatched, Span
 from ettr.logs.options import Options
-from ettr.logs.readers.xid_codes import UnknownXids, xid
+from ettr.logs.readers.xid import UnknownXids
 
 METRIC = "DCGM_FI_DEV_XID_ERRORS"
 _METRICS = (METRIC, "dcgm_xid_errors")

@@ -45,7 +45,8 @@ def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> N
             continue
         host = record.get("_HOSTNAME")
         messages.watched(at_us, host if isinstance(host, str) else None)
-        if "kernel" in (record.get("_TRANSPORT"), record.get("SYSLOG_IDENTIFIER")):
+        programs = {record.get("_TRANSPORT"), record.get("SYSLOG_IDENTIFIER")} - {None}
+        if not programs or "kernel" in programs:
             messages.take(_text(record.get("MESSAGE")), host if isinstance(host, str) else None, at_us, place)
         else:
             ledger.dropped("message of another program than the kernel", place=place)

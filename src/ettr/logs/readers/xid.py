@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass, replace
 
 from ettr.core.errors import InputError
+from ettr.core.sentences import listed
+from ettr.evidence.xid_codes import NVLINK_5, Xid, XidKind, xid
 from ettr.files.formats import Format
 from ettr.files.kernel_stamps import KernelStamps, NoMonth, has_only_uptime, is_dmesg
 from ettr.files.ledger import Ledger
@@ -15,7 +18,6 @@ from ettr.files.times import NoTime
 from ettr.logs.bursts import WITHIN_MIN, Bursts
 from ettr.logs.events import Events, NodesWatched, Span
 from ettr.logs.options import Options
-from ettr.logs.readers.xid_codes import NVLINK_5, UnknownXids, xid
 
 _PREFIX = re.compile(r"(?!kernel:)([^\s:]{1,1024}):(?:\d{1,9}:)?( ?)")
 """Prefix of a line by pdsh, clush or grep over several files: a host and a blank, or a path."""
@@ -40,6 +42,27 @@ _WITHIN_US = WITHIN_MIN * 60_000_000
 _NO_STAMP = "no time stamp"
 _NO_DATE = "only an uptime, no date"
 _NO_ERROR = "no GPU error in the line"
+
+
+class UnknownXids:
+    """Counts messages with codes of unknown kind, to name them in a caution."""
+
+    def __init__(self) -> None:
+        self._n: Counter[int] = Counter()
+
+    def count(self, meaning: Xid) -> None:
+        """Count a message if its code is of unknown kind."""
+        if meaning.kind is XidKind.UNKNOWN:
+            self._n[meaning.code] += 1
+
+    def doubt(self, ledger: Ledger) -> None:
+        """Add the caution, if there are such codes."""
+        if self._n:
+            codes = listed([f"{code} ({n:,} message{'' if n == 1 else 's'})" for code, n in sorted(self._n.items())])
+            ledger.doubt(
+                f"Xid {codes} not counted, because NVIDIA's catalogue does not say whether it stops a job: look it up; "
+                "if it does, the rate is too low"
+            )
 
 
 @dataclass(frozen=True)
@@ -128,34 +151,40 @@ class _Lines:
         self.messages, self.ledger = messages, ledger
         self.stamps = KernelStamps(options.clock(ledger), options.zone)
         self.n_no_month, self.first_no_month = 0, ""
-        self._waiting: tuple[str, str | None, int, str] | None = None
+        self._waiting: dict[str, tuple[str, str | None, int, str]] = {}  # by the prefix of the line
 
     def line(self, line: str, place: str) -> None:
         """Add one line."""
+        start, prefix = len(line) - len(line.lstrip()), ""
         try:
-            start, stamp = 0, self.stamps.read(line, 0)
-            prefix = _PREFIX.match(line) if stamp is None else None
-            if prefix is not None:
-                start, stamp = prefix.end(), self.stamps.read(line, prefix.end())
+            stamp = self.stamps.read(line, start)
+            match = _PREFIX.match(line) if stamp is None else None
+            if match is not None:
+                start, prefix = match.end(), match[0]
+                stamp = self.stamps.read(line, start)
         except NoTime as error:
             if isinstance(error, NoMonth):
                 self.n_no_month += 1
                 self.first_no_month = self.first_no_month or f"{error!s} ({place})"
-            self.end()
+            self._take(prefix)
             return self.ledger.not_parsed(str(error), place=place)
         if stamp is None:
-            return self._without_stamp(line, start, place)
-        self.end()
+            return self._without_stamp(line, prefix, place)
+        self._take(prefix)
         at_us, end = stamp
-        match = _HOST.match(line, end)
-        self._waiting = line, match[1] if match else _prefix_host(prefix), at_us, place
+        host = _HOST.match(line, end)
+        self._waiting[prefix] = line, host[1] if host else _prefix_host(match), at_us, place
         return None
 
     def end(self) -> None:
-        """Add the message that waited for lines to continue it."""
-        if self._waiting is not None:
-            line, host, at_us, place = self._waiting
-            self._waiting = None
+        """Add the messages that waited for lines to continue them."""
+        for prefix in list(self._waiting):
+            self._take(prefix)
+
+    def _take(self, prefix: str) -> None:
+        """Add the message that waited for lines with this prefix."""
+        if prefix in self._waiting:
+            line, host, at_us, place = self._waiting.pop(prefix)
             self.messages.watched(at_us, host)
             self.messages.take(line, host, at_us, place)
 
@@ -168,22 +197,24 @@ class _Lines:
                 "`journalctl --dmesg --output=short-iso`"
             )
 
-    def _without_stamp(self, line: str, start: int, place: str) -> None:
+    def _without_stamp(self, line: str, prefix: str, place: str) -> None:
         """Add a line without a time stamp to the message before it, if it continues that."""
         if _JOURNAL.match(line):
             return self.ledger.dropped("line of journalctl, not a record", place=place)
-        undated = has_only_uptime(line, start)
-        if not undated and self._waiting is not None and (line[0].isspace() or line.startswith(_DRIVER)):
-            text, host, at_us, first = self._waiting
-            if _XID.search(text) and _XID.search(line):  # another message of the same time
-                self.end()
-                self._waiting = line, host, at_us, place
+        undated = has_only_uptime(line, len(prefix))
+        prefix = prefix if prefix in self._waiting else ""
+        text = line[len(prefix) :]
+        if not undated and prefix in self._waiting and (text[:1].isspace() or text.startswith(_DRIVER)):
+            before, host, at_us, first = self._waiting[prefix]
+            if _XID.search(before) and _XID.search(text):  # another message of the same time
+                self._take(prefix)
+                self._waiting[prefix] = text, host, at_us, place
                 return None
-            name = _HOST_FIELD.fullmatch(line)
-            host = name[1] if name else host
-            self._waiting = f"{text} {line.strip().removeprefix(_DRIVER)}"[:_LONGEST_MESSAGE], host, at_us, first
+            name = _HOST_FIELD.fullmatch(text)
+            joined = f"{before} {text.strip().removeprefix(_DRIVER)}"[:_LONGEST_MESSAGE]
+            self._waiting[prefix] = joined, name[1] if name else host, at_us, first
             return self.ledger.merged("continues the message of the line before", place=place)
-        self.end()
+        self._take(prefix)
         return self.ledger.not_parsed(_NO_DATE if undated else _NO_STAMP, place=place)
 
 

@@ -1,15 +1,12 @@
-"""Meaning of the NVIDIA driver's Xid codes, and which of them count as failures."""
+"""Xid codes of the NVIDIA driver: their meaning, and which of them are failures of the hardware."""
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 
-from ettr import evidence
-from ettr.core.sentences import listed
-from ettr.files.ledger import Ledger
+from ettr.evidence.reading import table
 
 
 class XidKind(Enum):
@@ -65,7 +62,7 @@ NVLINK_5 = range(144, 151)
 @cache
 def _codes() -> dict[int, Xid]:
     """All codes of ``data/xid_codes.csv``."""
-    rows = evidence.table("xid_codes").itertuples()
+    rows = table("xid_codes").itertuples()
     return {int(row.code): Xid(int(row.code), row.component, row.meaning, XidKind(row.kind)) for row in rows}
 
 
@@ -92,24 +89,3 @@ def xid(code: int) -> Xid:
     'Xid 31: usually the application'
     """
     return _codes().get(code) or Xid(code, "GPU", "", XidKind.UNKNOWN)
-
-
-class UnknownXids:
-    """Counts messages with codes of unknown kind, to name them in a caution."""
-
-    def __init__(self) -> None:
-        self._n: Counter[int] = Counter()
-
-    def count(self, meaning: Xid) -> None:
-        """Count a message if its code is of unknown kind."""
-        if meaning.kind is XidKind.UNKNOWN:
-            self._n[meaning.code] += 1
-
-    def doubt(self, ledger: Ledger) -> None:
-        """Add the caution, if there are such codes."""
-        if self._n:
-            codes = listed([f"{code} ({n:,} message{'' if n == 1 else 's'})" for code, n in sorted(self._n.items())])
-            ledger.doubt(
-                f"Xid {codes} not counted, because NVIDIA's catalogue does not say whether it stops a job: look it up; "
-                "if it does, the rate is too low"
-            )
