@@ -34,7 +34,7 @@ def days(read):
 
 def test_dates_in_and_out(lives, count):
     read = lives(DATES, until="2024-12-31", split="vendor")
-    assert days(read) == [121, 365, 213] and read.table["observed"].tolist() == [True, False, False]
+    assert days(read) == [121, 366, 213] and read.table["observed"].tolist() == [True, False, False]
     assert read.table["cohort"].tolist() == ["X", "X", "Y"]
     assert count(read, "not parsed", "end not after start") == count(read, "not parsed", "in: no time") == 1
     assert "units removed for another reason than a failure: 1" in read.notes

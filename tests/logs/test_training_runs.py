@@ -387,7 +387,7 @@ def test_a_log_without_net_progress_is_predicted_for_the_steps_that_it_executed(
 
 def test_steps_for_which_no_time_is_left_are_counted(read):
     at = "2024-05-02 00:00:0"
-    lines = ["time,step", f"{at}0,0", f"{at}0,100", f"{at}a line cut short", f"{at}0,0", f"{at}0,100", f"{at}1,01,101"]
+    lines = ["time,step", f"{at}0,0", f"{at}0,100", f"{at}a line cut short", f"{at}0,0", f"{at}0,100", f"{at}1,01"]
     run = read(lines, format="steps", step_s=1.0)
     assert run.hours["productive_h"] == 0 and "200 steps of 1 s take longer" in run.doubts[0]
 

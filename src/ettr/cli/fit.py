@@ -196,7 +196,7 @@ def fit(
                 log,
                 options.columns(map_ or []),
                 column,
-                until=window and window.rpartition("/")[2],
+                until=window and window.replace("..", "/").rpartition("/")[2],
                 zone=zone,
                 time_unit=time_unit,
                 header=header,

@@ -15,8 +15,8 @@ _GLOG = re.compile(r"\b[IWEF](\d{1,2})(\d\d) (\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))
 """Of absl and glog, without a year."""
 _MONTH_FIRST = re.compile(r"\b(\d\d)/(\d\d)/(\d{4}) (\d\d:\d\d:\d\d)(?= \[[A-Z]+\|)", re.ASCII)
 """Of nanotron."""
-_WITHIN = 160
-"""A time stamp must start within this many characters of a line, after a launcher's prefix."""
+_WITHIN, _LONGEST = 160, 40
+"""A time stamp must start within the first characters of a line, after a launcher's prefix, and has at most 40."""
 
 
 def stamp_in(line: str, clock: StampClock) -> int | None:
@@ -42,21 +42,29 @@ def stamp_in(line: str, clock: StampClock) -> int | None:
     >>> stamp_in("[rank0]: 2025-06-04T08:51:58Z step: 10", clock), stamp_in("step: 10", clock)
     (1749027118000000, None)
     """
-    if match := _ISO.search(line, 0, _WITHIN):
+    match = _first(line)
+    if match is None:
+        return None
+    if match.re is _ISO:
         return clock.us_of_iso(match[0])
-    if match := _GLOG.search(line, 0, _WITHIN):
+    if match.re is _GLOG:
         month, day, hour, minute, second = map(int, match.group(1, 2, 3, 4, 5))
         return clock.us_without_year(month, day, hour, minute, second, int((match[6] or "").ljust(6, "0")[:6]))
-    if match := _MONTH_FIRST.search(line, 0, _WITHIN):
-        return clock.us_of_iso(f"{match[3]}-{match[1]}-{match[2]} {match[4]}")
-    return None
+    return clock.us_of_iso(f"{match[3]}-{match[1]}-{match[2]} {match[4]}")
+
+
+def _first(line: str) -> re.Match[str] | None:
+    """The first time stamp that starts near the start of a line."""
+    found = (pattern.search(line, 0, _WITHIN + _LONGEST) for pattern in (_ISO, _GLOG, _MONTH_FIRST))
+    near = [match for match in found if match and match.start() < _WITHIN]
+    return min(near, key=lambda match: match.start(), default=None)
 
 
 def latest_year(head: Iterable[str], ledger: Ledger) -> int | None:
     """Return the latest possible year of the first time stamp without one, with a note; None if all have a year."""
     for line in head:
-        match = None if _ISO.search(line, 0, _WITHIN) else _GLOG.search(line, 0, _WITHIN)
-        if match:
+        match = _first(line)
+        if match is not None and match.re is _GLOG:
             now = datetime.now(UTC)
             year = now.year - ((int(match[1]), int(match[2])) > (now.month, now.day))
             ledger.note(

@@ -6,12 +6,17 @@ import csv
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from ettr.core.errors import InputError
 from ettr.core.numbers import with_decimal_point
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Lines, Source
 from ettr.files.times import is_number, time_part
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 _DELIMITERS = ",;\t|"
 COMMENT = "#"
@@ -126,6 +131,16 @@ def decimal_comma(delimiter: str) -> bool:
     return delimiter == ";"
 
 
+def cells_with_points(cells: list[str], delimiter: str, ledger: Ledger) -> list[str]:
+    """Return the cells of a row with decimal points, if semicolons separate them; with a note if one had a comma."""
+    if not decimal_comma(delimiter) or not any("," in cell for cell in cells):
+        return cells
+    changed = [with_decimal_point(cell) for cell in cells]
+    if changed != cells:
+        ledger.note("a comma in a number is a decimal sign, because semicolons separate the cells")
+    return changed
+
+
 def numbers_with_points(texts: Sequence[str], delimiter: str, name: str, ledger: Ledger) -> Sequence[str]:
     """Return a column in which the numbers with a decimal comma, also before a unit, have a decimal point.
 
@@ -206,6 +221,24 @@ def value_in_header(header: Sequence[str], rows: Sequence[Sequence[str]], *, has
         if not has_names and name and filled and (name in filled or all(map(is_number, [name, *filled]))):
             return name
     return ""
+
+
+def refuse_values(
+    header: Sequence[str], rows: Sequence[Sequence[str]], proposed: Sequence[str], name: str, *, has_names: bool
+) -> None:
+    """Refuse a table whose first line is a row, with names for its columns; for ``has_names`` see `value_in_header`.
+
+    Raises
+    ------
+    InputError
+        If it is.
+    """
+    if value := value_in_header(header, rows, has_names=has_names):
+        listed = ", ".join(f'"{column}"' for column in proposed)
+        raise InputError(
+            f"{name} must have a header: its first line has the value {value!r}, as the lines below have. Name the "
+            f"columns in order, e.g. `header=[{listed}]`"
+        )
 
 
 def rows(source: Source, ledger: Ledger, skip: int = 0, delimiter: str = "") -> Iterator[tuple[str, list[str]]]:
@@ -310,6 +343,14 @@ class DelimitedTable:
             yield numbers, rows
         if number and number == self._last_short:
             self._ledger.doubt(f"the last line, {number:,}, is truncated: the file may have been longer")
+
+    def frame(self) -> pd.DataFrame:
+        """Return all rows as texts, with the numbers of their first lines as index."""
+        import pandas as pd
+
+        batches = list(self.batches())
+        numbers = [number for numbers, _ in batches for number in numbers]
+        return pd.DataFrame([row for _, rows in batches for row in rows], numbers, self.header, dtype=object)
 
     def _counting_comments(self, lines: Lines) -> Iterator[str]:
         """The lines up to the header, with comments counted."""

@@ -15,7 +15,7 @@ from ettr.files.ledger import Ledger
 from ettr.files.months import month_of
 
 SECOND = 1_000_000
-DAY = 86_400 * SECOND
+HOUR, DAY = 3600 * SECOND, 86_400 * SECOND
 EPOCH, ONE_US = datetime(1970, 1, 1), timedelta(microseconds=1)
 FIRST_YEAR, LAST_YEAR = 1990, 2100
 FIRST_US = (datetime(FIRST_YEAR, 1, 1) - EPOCH) // ONE_US

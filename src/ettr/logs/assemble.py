@@ -12,7 +12,7 @@ from ettr.core.errors import InputError, UnknownName
 from ettr.core.results import LOG_COLUMNS, FailureLog
 from ettr.core.sentences import number, pct
 from ettr.files.ledger import NOT_PARSED, Ledger
-from ettr.files.times import DAY, FIRST_US, SECOND, UNITS
+from ettr.files.times import DAY, FIRST_US, HOUR, SECOND, UNITS
 from ettr.logs.doubts import doubt, without_outliers
 from ettr.logs.events import DIGEST, LINE, NO_LINE, OPEN, TEXTS, Events, NodesWatched, in_utc
 from ettr.logs.inventory import node_days, watched
@@ -22,7 +22,6 @@ from ettr.logs.options import Options
 _MS = 1_000
 _FEWEST_NUMBERS = 10
 _MANY_ALIKE = 0.05
-_HOUR_US = 3600 * SECOND
 _REACHING = "began before the window and lasted into it"
 _FUTURE, _BEFORE, _AFTER = "in the future", "before the window", "after the window"
 
@@ -300,9 +299,9 @@ def _check_cohorts(log: FailureLog) -> None:
 def _resolution_h(start: np.ndarray) -> float:
     """Resolution: the largest step that all starts share, from 1 ms to a day; a second for one or two times. [h]"""
     if len(start) <= 2 or start[0] == start[-1]:
-        return SECOND / _HOUR_US
+        return SECOND / HOUR
     step = int(np.gcd.reduce(np.append(start - start[0], DAY)))
-    return max(step, _MS) / _HOUR_US
+    return max(step, _MS) / HOUR
 
 
 # --------------------------------------------------------------------------- messages

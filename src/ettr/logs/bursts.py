@@ -6,7 +6,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 
 WITHIN_MIN = 5
-_WITHIN_US = WITHIN_MIN * 60 * 1_000_000
+WITHIN_US = WITHIN_MIN * 60 * 1_000_000
 
 
 @dataclass
@@ -39,9 +39,9 @@ class Bursts:
         if state is None:
             state = self._devices[device] = _Device(at_us)
             reason = ""
-        elif (last := state.by_code.get(code)) is not None and abs(at_us - last) <= _WITHIN_US:
+        elif (last := state.by_code.get(code)) is not None and abs(at_us - last) <= WITHIN_US:
             reason = self.repeat
-        elif abs(at_us - state.first_us) <= _WITHIN_US:
+        elif abs(at_us - state.first_us) <= WITHIN_US:
             reason = self.same_device
         else:
             state.first_us, reason = at_us, ""

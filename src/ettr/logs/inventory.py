@@ -15,7 +15,7 @@ from ettr.files.columns import find_roles, origins
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
 from ettr.files.tables import DelimitedTable, columns_found
-from ettr.files.times import DAY
+from ettr.files.times import DAY, HOUR
 from ettr.files.zones import zone_of
 from ettr.logs.columns import WORDS
 from ettr.logs.nodes import PLACEHOLDERS
@@ -25,7 +25,6 @@ _WENT = "out until to removed removedat left retired decommissioned"
 _IN, _OUT = (*_CAME.split(), *WORDS["start"]), (*_WENT.split(), *WORDS["end"])
 _MOST_STRANGERS = 0.05
 """Share of failures on nodes missing from the inventory above which it is refused as that of another cluster."""
-_HOUR_US = 3_600_000_000
 
 
 def read_inventory(path: str | Path, ledger: Ledger, zone: str | tzinfo | None = None) -> pd.DataFrame:
@@ -60,19 +59,18 @@ def read_inventory(path: str | Path, ledger: Ledger, zone: str | tzinfo | None =
             "is a row, put a header above it, such as node,in,out"
         )
     ledger.note(origins("inventory", columns, table.header))
-    rows = [row for _, batch in table.batches() for row in batch]
-    frame = pd.DataFrame(rows, columns=table.header, dtype=object)
+    frame = table.frame()
     far = np.iinfo(np.int64).max // 4
     ends = {}
     for role, blank in (("in", -far), ("out", far)):
         ends[role] = np.full(len(frame), blank)
         if role in columns:
-            texts = frame[columns[role][0]]
-            is_written = texts.str.strip().ne("").to_numpy(dtype=bool)
-            us, good = clock.us_series(texts[is_written])
-            ends[role][is_written] = np.where(good, us, blank)
-            first = repr(next(iter(texts[is_written][~good]), "").strip()[:40])
-            ledger.not_parsed(f"inventory: {role} is no time, treated as blank", int((~good).sum()), first)
+            texts = frame[columns[role][0]].str.strip()
+            us, good = clock.us_series(texts)
+            ends[role] = np.where(good, us, blank)
+            wrong = texts[~good & texts.ne("")]
+            first = repr(next(iter(wrong), "")[:40])
+            ledger.not_parsed(f"inventory: {role} is no time, treated as blank", len(wrong), first)
     node = frame[columns["node"][0]].str.strip()
     wrong = ((ends["out"] <= ends["in"]) | node.str.casefold().isin({*PLACEHOLDERS, ""})).to_numpy(dtype=bool)
     ledger.not_parsed("inventory: no node, or out before in", int(wrong.sum()))
@@ -129,7 +127,7 @@ def watched(stays: pd.DataFrame, frame: pd.DataFrame, window: tuple[int, int], l
     if n:
         name = frame.loc[is_missing, "node"].iloc[0]
         ledger.doubt(f"{n:,} failures are on nodes that are not in the inventory in the window, such as {name!r}")
-    hours = (stays[["in_us", "out_us"]] - window[0]) / _HOUR_US
+    hours = (stays[["in_us", "out_us"]] - window[0]) / HOUR
     watched_h = pd.DataFrame({"node": stays["node"], "in_h": hours["in_us"], "out_h": hours["out_us"]})
     _doubt_absent(frame, stays, has_node & ~is_missing, ledger)
     return watched_h.reset_index(drop=True)
@@ -148,7 +146,7 @@ def _doubt_absent(frame: pd.DataFrame, stays: pd.DataFrame, chosen: pd.Series, l
 
 def node_days(stays: pd.DataFrame) -> float:
     """Return the exposure of all stays. [node-days]"""
-    return float((stays["out_h"] - stays["in_h"]).sum()) * _HOUR_US / DAY
+    return float((stays["out_h"] - stays["in_h"]).sum()) * HOUR / DAY
 
 
 def _key(name: str) -> str:

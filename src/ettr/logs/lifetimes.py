@@ -16,16 +16,10 @@ from ettr.files.columns import find_roles
 from ettr.files.durations import durations_us, unit_us, without_unit
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Progress, Source
-from ettr.files.tables import (
-    DelimitedTable,
-    columns_found,
-    numbers_with_points,
-    plain_name,
-    value_in_header,
-)
-from ettr.files.times import UNITS
+from ettr.files.tables import DelimitedTable, columns_found, numbers_with_points, plain_name, refuse_values
+from ettr.files.times import HOUR, UNITS, joined
 from ettr.files.zones import zone_of
-from ettr.logs.options import checked_header
+from ettr.logs.options import checked_header, checked_options
 from ettr.logs.states import plain
 
 _WORDS = {
@@ -42,7 +36,6 @@ _ENDS = {
 _YES, _NO = (frozenset(_ENDS[ended].split()) for ended in (True, False))
 _NO_FAILURE = frozenset(["retire", "retired", "upgrade", "upgraded", "decommissioned", "moved", "censored"])
 """Reasons for removal that are not failures."""
-_HOUR_US = 3.6e9
 
 
 @dataclass(frozen=True)
@@ -128,21 +121,16 @@ def read_lifetimes(
     table = DelimitedTable(source.lines(ledger), ledger, checked_header(header))
     reading = _Reading(table.header, dict(columns or {}), source.name, ledger)
     cohort = find_roles(table.header, {}, {split: split}, source.name)[split][0] if split else None
-    rows = [(number, row) for numbers, batch in table.batches() for number, row in zip(numbers, batch, strict=True)]
-    value = value_in_header(table.header, [row for _, row in rows], has_names=bool(reading.columns))
-    if value:
-        raise InputError(
-            f"{source.name} must have a header: its first line has the value {value!r}, as the lines below have. Name "
-            'the columns in order, e.g. `header=["unit", "age_d", "failed"]`'
-        )
-    frame = pd.DataFrame([row for _, row in rows], columns=table.header, dtype=object)
+    frame = table.frame()
+    rows, proposed = frame.head(100).to_numpy().tolist(), ("unit", "age_d", "failed")
+    refuse_values(table.header, rows, proposed, source.name, has_names=bool(reading.columns))
+    numbers, frame = frame.index.to_numpy(), frame.reset_index(drop=True)
     for name, parts in reading.joined.items():
-        frame[name] = frame[parts].agg(" ".join, axis=1)
+        frame[name] = [joined(*texts) for texts in frame[parts].to_numpy()]
     for name in {reading.columns[role] for role in ("age", "in", "out") if role in reading.columns}:
         frame[name] = numbers_with_points(frame[name].tolist(), table.delimiter, name, ledger)
-    numbers = np.array([number for number, _ in rows], dtype=int)
     clock = StampClock(ledger, zone_of(zone))
-    end_us = None if until is None else clock.us(until)
+    end_us = None if until is None else checked_options(window=(None, until), zone=zone).last_us
     if "in" in reading.columns:
         lives = reading.dates(frame, numbers, clock, end_us, cohort)
     elif "age" in reading.columns:
@@ -190,7 +178,7 @@ class _Reading:
             good, observed = good & (yes | no), no if inverted else yes
         else:
             self._ledger.note("no column tells which units are still in service: all are treated as failed")
-        return self._lives(us / _HOUR_US, observed, good, frame, numbers, cohort)
+        return self._lives(us / HOUR, observed, good, frame, numbers, cohort)
 
     def dates(
         self, frame: pd.DataFrame, numbers: np.ndarray, clock: StampClock, until_us: int | None, cohort: str | None
@@ -200,9 +188,7 @@ class _Reading:
         self._drop("in: no time", ~started, numbers, frame[self.columns["in"]])
         end, ended = np.zeros(len(frame), dtype=np.int64), np.zeros(len(frame), dtype=bool)
         if "out" in self.columns:
-            texts = frame[self.columns["out"]]
-            is_written = texts.str.strip().ne("").to_numpy(dtype=bool)
-            end[is_written], ended[is_written] = clock.us_series(texts[is_written])
+            end, ended = clock.us_series(frame[self.columns["out"]])
         observed = ended
         if "reason" in self.columns:
             retired = frame[self.columns["reason"]].map(plain).isin(_NO_FAILURE).to_numpy()
@@ -210,7 +196,7 @@ class _Reading:
             observed = ended & ~retired
         last = self._until(until_us, np.concatenate([start[started], end[ended]]))
         end = np.where(ended, end, last)
-        return self._lives((end - start) / _HOUR_US, observed, started, frame, numbers, cohort)
+        return self._lives((end - start) / HOUR, observed, started, frame, numbers, cohort)
 
     def _until(self, until_us: int | None, times: np.ndarray) -> int:
         """End of the observation: the given one, or the last time in the file. [us]"""

@@ -16,12 +16,11 @@ from ettr.core.errors import InputError, UnknownName
 from ettr.core.results import OF_EVERY_NODE
 from ettr.files.clock import StampClock
 from ettr.files.ledger import Ledger
-from ettr.files.times import DAY, UNITS, NoTime
+from ettr.files.times import DAY, UNITS, NoTime, time_part
 from ettr.files.zones import zone_of
 from ettr.logs.states import SEVERITIES, plain, severity_of
 
 MOST_NODES = 10**9
-_NUMBER = re.compile(r"[+-]?[\d.]+(?:e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 _EXAMPLE = "give it as 2024-03-30/2025-03-14, or as 0..348.98 if times are numbers since an origin"
 
 WindowLike = str | Sequence[Any] | None
@@ -229,7 +228,7 @@ def _day_after(part: Any) -> Any:
     """The midnight at the end of a day, if the last time is only a date; else the time itself."""
     if isinstance(part, date) and not isinstance(part, datetime):
         return part + timedelta(days=1)
-    if not isinstance(part, str) or ":" in part or _NUMBER.fullmatch(part.strip()) or not part.strip():
+    if not isinstance(part, str) or ":" in part or time_part(part) != "date":
         return part
     try:
         day = StampClock(Ledger()).us(part)

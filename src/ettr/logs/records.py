@@ -41,7 +41,9 @@ def take_records(
     word : str
         Name of a record in messages, e.g. ``line``.
     """
-    rows = Rows(options.clock(ledger), events, ledger, word, meaning.duration_us)
+    end = meaning.columns.get("end", ())
+    same_date = len(end) > 1 and end[0] == meaning.columns["start"][0]
+    rows = Rows(options.clock(ledger), events, ledger, word, meaning.duration_us, same_date=same_date)
     states = meaning.states
     pairs = Pairs(rows, ledger, is_event=states.is_event) if states else None
     filters = [(filter_.column, cache(filter_.why_not)) for filter_ in meaning.filters]

@@ -14,7 +14,7 @@ from ettr.core.errors import InputError
 from ettr.files.clock import StampClock
 from ettr.files.durations import durations_us
 from ettr.files.ledger import Ledger
-from ettr.files.times import why_not
+from ettr.files.times import DAY, why_not
 from ettr.logs.events import OPEN, Events
 
 _MISSING = frozenset({"", "-", "--", "?", "n/a", "na", "nan", "nat", "null", "none", "\\n"})
@@ -71,10 +71,17 @@ class Rows:
     """
 
     def __init__(
-        self, clock: StampClock, events: Events, ledger: Ledger, word: str, duration_us: float | None = None
+        self,
+        clock: StampClock,
+        events: Events,
+        ledger: Ledger,
+        word: str,
+        duration_us: float | None = None,
+        *,
+        same_date: bool = False,
     ) -> None:
         self._clock, self._events, self._ledger, self._word = clock, events, ledger, word
-        self._duration_us = duration_us
+        self._duration_us, self._same_date = duration_us, same_date
         self._bad_ends, self._first_bad_end = 0, ""
         self._bad_durations, self._first_bad_duration = 0, ""
         self._odd_plans, self._first_odd_plan = 0, ""
@@ -85,6 +92,8 @@ class Rows:
         columns, numbers = batch.columns, batch.numbers
         start, good = self.times(columns["start"], numbers)
         end, ended = self._ends(columns.get("end"), numbers)
+        if self._same_date:
+            end = np.where(ended & (end < start), end + DAY, end)
         if "duration" in columns:
             duration, is_read = durations_us(columns["duration"], self._duration_us)
             self._count_bad_durations(columns["duration"], is_read | ended, numbers)
@@ -164,10 +173,8 @@ class Rows:
     def _ends(self, texts: Sequence[str] | None, numbers: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
         if texts is None:
             return np.zeros(len(numbers), dtype=np.int64), np.zeros(len(numbers), dtype=bool)
-        end, ended = np.zeros(len(texts), dtype=np.int64), np.zeros(len(texts), dtype=bool)
-        is_written = np.array([bool(text) for text in texts], dtype=bool)
-        end[is_written], ended[is_written] = self._clock.us_series(pd.Series(texts, dtype=object)[is_written])
-        wrong = is_written & ~ended
+        end, ended = self._clock.us_series(pd.Series(texts, dtype=object))
+        wrong = ~ended
         wrong[wrong] = [texts[row].strip().lower() not in _NOT_OVER for row in np.flatnonzero(wrong).tolist()]
         if wrong.any():
             first = int(np.argmax(wrong))

@@ -11,7 +11,7 @@ from ettr.core.errors import InputError
 from ettr.core.numbers import number_of, with_decimal_point
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
-from ettr.files.tables import columns_found, first_line, header_of, listed_names, rows
+from ettr.files.tables import columns_found, decimal_comma, first_line, header_of, listed_names, rows
 from ettr.telemetry.format import NOT_READ, QUANTITIES
 
 SILENT = frozenset({"", "-", "n/a", "na", "nan", "null", "none", "err!", "unknown", "not supported", "not available"})
@@ -237,7 +237,8 @@ def table(
     """
     columns, again = None, ""
     delimiter = header_of(first_line(source.head()))[1]
-    decimal_commas = delimiter == ";" and any(re.search(r"\d,\d", line) for line in source.head())
+    # a comma may also begin the fraction of a second
+    decimal_commas = decimal_comma(delimiter) and any(re.search(r"\d(?<!:\d\d),\d", line) for line in source.head())
     for place, cells in lines or rows(source, ledger, delimiter=delimiter):
         row = [_with_point(cell) for cell in cells] if decimal_commas else cells
         if row != cells:

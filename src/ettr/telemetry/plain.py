@@ -12,7 +12,7 @@ from ettr.files.formats import Format
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
 from ettr.files.tables import columns_found, first_line, header_of, same_name
-from ettr.files.times import epoch_s
+from ettr.files.times import epoch_s, is_number
 from ettr.telemetry.columns import NAN, Cells, Columns, Names, heading_name, names_in, scale_of, table
 from ettr.telemetry.nvidia_smi import COMMAND
 from ettr.telemetry.samples import LONGEST_S, Samples
@@ -59,7 +59,6 @@ _UNITS = {"power_mw": "mW", "power_kw": "kW", "clock_ghz": "GHz", "t_ms": "ms", 
 _UNITS |= dict.fromkeys(_PERCENT, "%")
 _ALIASES = {"power": "power_w", "temperature": "temperature_c", "memory": "memory_c", "clock": "clock_mhz"}
 """Short names of quantities, for the mapping of columns."""
-_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
 
 
 def _sniff(head: list[str]) -> bool:
@@ -126,7 +125,7 @@ def _column_names(mapping: Mapping[str, str], source: Source) -> Names:
 
 def _seconds(text: str, stamps: Stamps) -> tuple[float | None, bool]:
     """Seconds of a time stamp or a number, None if it is neither; and True if they count from 1970."""
-    if not _NUMBER.fullmatch(text):
+    if not is_number(text):
         return stamps.read(text), True
     number = float(text)
     since = epoch_s(number)

@@ -18,7 +18,7 @@ from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
 from ettr.files.tables import first_line
 from ettr.files.times import FIRST_US, SECOND, NoTime
-from ettr.logs.bursts import WITHIN_MIN, Bursts
+from ettr.logs.bursts import WITHIN_US, Bursts
 from ettr.logs.events import Events, NodesWatched, Span
 from ettr.logs.options import Options
 
@@ -48,7 +48,7 @@ _YAML = re.compile(r"^(?:[ -]*(?:involvedObject|regarding): *$|items: *\[\])", r
 _TABLE = re.compile(
     r"^(?:NAMESPACE +)?LAST ?SEEN +(?:TYPE|FIRST).*|^ *Type +Reason +Age +From.*"
     r"|^(?:\S+ +)?(?:<\w+>|(?:\d+[smhdy])+)(?: \(x\d+ over \w+\))? +(?:Normal|Warning) +\S+ +\w+/"
-    rf"|^(?=.*\b(?i:reason)\b)(?=.*  )[A-Za-z_ ]+$(?=[\s\S]*\b(?:{DOWN}|{UP})\b)",
+    rf"|^(?=[A-Za-z_ ]{{6,300}}$)(?=.*\b(?i:reason)\b)(?=.*  ).*$(?=[\s\S]*\b(?:{DOWN}|{UP})\b)",
     re.MULTILINE,
 )
 """Tables of kubectl: those with ages, with a header or without, and those with columns chosen by the user."""
@@ -102,7 +102,7 @@ def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> N
             ledger.merged("update of an event that is already counted", place=place)
         n_several += len(new) > 1
         # occurrences between the ends of a burst belong to it
-        burst_us = SECOND if reason == DOWN else WITHIN_MIN * 60 * SECOND
+        burst_us = SECOND if reason == DOWN else WITHIN_US
         counts[key] = max(counts[key], 1 if len(times) > 1 and times[1] - times[0] <= burst_us else count)
     if not place and not ledger.total():
         raise InputError(

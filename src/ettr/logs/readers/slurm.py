@@ -16,7 +16,7 @@ from ettr.files.ledger import Ledger
 from ettr.files.node_lists import LONGEST, expand
 from ettr.files.opening import Source
 from ettr.files.tables import first_line, header_of
-from ettr.files.times import NoTime
+from ettr.files.times import DAY, HOUR, NoTime
 from ettr.logs.bursts import WITHIN_MIN, Bursts
 from ettr.logs.events import Events, NodesWatched, Span
 from ettr.logs.options import Options
@@ -53,8 +53,6 @@ _REASONS = {
     "REVOKED": "REVOKED: moved to another cluster",
 }
 NO_TIME = ("", "Unknown", "None", "N/A")
-_HOUR_US = 3_600_000_000
-_DAY_US = 24 * _HOUR_US
 
 
 @dataclass(frozen=True)
@@ -91,7 +89,7 @@ class _NodeTime:
     def days(self, last_us: int) -> float:
         """Return the node time up to the end of the log. [node-days]"""
         running_us = self.open_nodes * min(last_us, self.high_us) - self.open_us
-        return (self.done_us + max(0, running_us)) / _DAY_US
+        return (self.done_us + max(0, running_us)) / DAY
 
 
 @dataclass(frozen=True)
@@ -138,9 +136,8 @@ def _is_row(line: str) -> bool:
     """Whether a line is a row of sacct rather than its header."""
     words = re.split(r"\s*\|\s*|\s+", line.strip())
     has_state = any(word.rstrip("+") in (*_REASONS, *FAILURES) for word in words)
-    if "|" in line:
-        return has_state and any(map(_STEP.fullmatch, words))
-    return has_state and bool(_STEP.fullmatch(words[0])) and any(map(_ISO_TIME.match, words))
+    has_job = any(map(_STEP.fullmatch, words if "|" in line else words[:1]))
+    return has_state and has_job and any(map(_ISO_TIME.match, words))
 
 
 def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> NodesWatched:
@@ -334,7 +331,7 @@ def _doubt_left_out(jobs: Jobs, failed_us: list[int]) -> None:
     n_left = {state: n for state in _MAYBE_FAILURES if (n := n_inside(jobs.left_out.get(state, [])))}
     if not n_left or high <= low:
         return
-    hours, n_failed = (high - low) / _HOUR_US, n_inside(failed_us)
+    hours, n_failed = (high - low) / HOUR, n_inside(failed_us)
     left_out = listed([f"{n:,} {state} ({_REASONS[state].partition(': ')[2]})" for state, n in n_left.items()])
     mtbf = f"MTBF {duration(hours / n_failed)}" if n_failed else "none"
     jobs.ledger.doubt(
@@ -357,7 +354,7 @@ def exposure_of(jobs: Jobs) -> NodesWatched:
     if not n_nodes:
         return NodesWatched(window=window)
     low, high = max(jobs.node_time.low_us, window[0]), min(jobs.node_time.high_us, window[1])
-    node_days, most = jobs.node_time.days(window[1]), n_nodes * max(0, high - low) / _DAY_US
+    node_days, most = jobs.node_time.days(window[1]), n_nodes * max(0, high - low) / DAY
     sentence = f"exposure is the node time of jobs on {n_nodes:,} nodes; idle time and nodes without jobs do not count"
     if node_days > most:
         node_days, sentence = most, "jobs shared nodes, so exposure is the number of nodes in the log times the window"

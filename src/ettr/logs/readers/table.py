@@ -18,7 +18,7 @@ from ettr.files.tables import (
     header_of,
     numbers_with_points,
     proposed_names,
-    value_in_header,
+    refuse_values,
     without_comments,
 )
 from ettr.files.times import time_part
@@ -131,16 +131,9 @@ def _refuse_values(table: DelimitedTable, rows: Sequence[Sequence[str]], options
                 "sed -E 's/ {2,}/;/g' FILE | ettr fit -"
             )
     has_names = bool(options.columns or options.header) or any(map(is_start, header))
-    value = value_in_header(header, rows, has_names=has_names)
-    if not value:
-        return
     cells = cells_of(first_line(head), table.delimiter) or header  # also empty ones at the end
     names = proposed_names(max([cells, *rows[:_MOST_TITLES]], key=lambda row: sum(map(bool, map(time_part, row)))))
-    listed = ", ".join(f'"{name}"' for name in names)
-    raise InputError(
-        f"{source.name} must have a header: its first line has the value {value!r}, as the lines below have. Name the "
-        f"columns in order, e.g. `header=[{listed}]`"
-    )
+    refuse_values(header, rows, names, source.name, has_names=has_names)
 
 
 FORMAT = Format(

@@ -15,7 +15,7 @@ from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
 from ettr.files.tables import first_line
 from ettr.files.times import NoTime
-from ettr.logs.bursts import WITHIN_MIN, Bursts
+from ettr.logs.bursts import WITHIN_MIN, WITHIN_US, Bursts
 from ettr.logs.events import Events, NodesWatched, Span
 from ettr.logs.options import Options
 
@@ -37,7 +37,6 @@ _DRIVER = "NVRM: "
 _LONGEST_MESSAGE = 5_000
 _FEW_WITHOUT_MONTH = 0.005
 """Share of lines with a month in an unknown language up to which they are errors in their lines."""
-_WITHIN_US = WITHIN_MIN * 60_000_000
 
 _NO_STAMP = "no time stamp"
 _NO_DATE = "only an uptime, no date"
@@ -132,7 +131,7 @@ class XidMessages:
         if message.why_not:
             return self.ledger.dropped(message.why_not, place=place)
         before = self.latest.get(host)
-        if message.device is None and before is not None and at_us - before[1] <= _WITHIN_US:
+        if message.device is None and before is not None and at_us - before[1] <= WITHIN_US:
             message = replace(message, device=before[0])
         if message.device is not None:
             self.latest[host] = (message.device, at_us)

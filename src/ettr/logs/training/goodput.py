@@ -44,9 +44,13 @@ def kept_hours(
     times, kept = [np.array([begun[0]])], [np.zeros(1)]
     # a step is kept if no later process resumed from before it; steps before the start of the log are no progress
     last_kept = np.minimum.accumulate([np.inf, *from_steps[:0:-1]])[::-1]
-    for process, start, from_step, highest in zip(processes, begun, from_steps, last_kept, strict=True):
-        steps = np.clip([from_step, *process.step], from_steps[0], max(highest, from_steps[0]))
-        times.append(np.array([start, *process.time_s]))
+    for process, start, from_step, resumed, highest in zip(
+        processes, begun, from_steps, [*from_steps[1:], 0], last_kept, strict=True
+    ):
+        n_unlogged = max(resumed - process.step[-1], 0)  # done before the stop, but without a line
+        done = [from_step, *process.step, process.step[-1] + n_unlogged]
+        steps = np.clip(done, from_steps[0], max(highest, from_steps[0]))
+        times.append(np.array([start, *process.time_s, process.time_s[-1] + n_unlogged * step_s]))
         kept.append(np.concatenate([[0.0], np.maximum(np.diff(steps), 0.0)]))
     time_s = np.maximum.accumulate(np.concatenate(times))
     productive_h = np.cumsum(np.concatenate(kept)) * step_s / S_PER_H

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 from ettr.files.formats import Format
 from ettr.files.ledger import Ledger
@@ -79,15 +80,9 @@ def _done(match: re.Match[str]) -> int | None:
     return None
 
 
-def _world(line: str) -> int | None:
-    """World size of Megatron."""
-    match = re.search(r"using world size: ?([0-9]{1,7})", line)
-    return int(match[1]) if match else None
-
-
-def _devices(line: str) -> int | None:
-    """Number of devices of JAX."""
-    match = re.search(r"Num_devices: ([0-9]{1,7}),", line)
+def _size(pattern: str, line: str) -> int | None:
+    """The number in the group of a pattern, such as a world size."""
+    match = re.search(pattern, line)
     return int(match[1]) if match else None
 
 
@@ -114,7 +109,7 @@ MEGATRON = Dialect(
         (SAVE, re.compile(r"\bsave-checkpoint" + _TIMER)),
         (LOAD, re.compile(r"\bload-checkpoint" + _TIMER)),
     ),
-    n_gpus=_world,
+    n_gpus=partial(_size, r"using world size: ?([0-9]{1,7})"),
 )
 TORCHTITAN = Dialect(
     step=re.compile(r"\bstep: {0,8}(?P<step>[0-9]{1,12})\s+loss:"),
@@ -150,7 +145,7 @@ MAXTEXT = Dialect(
     ends=re.compile(r"(?!)"),
     saved=re.compile(r"(?:[Ss]aved a checkpoint at|asynchronous checkpoint save for) step (?P<step>[0-9]{1,12})"),
     timed=(),
-    n_gpus=_devices,
+    n_gpus=partial(_size, r"Num_devices: ([0-9]{1,7}),"),
 )
 NANOTRON = Dialect(
     step=re.compile(
@@ -168,7 +163,7 @@ NANOTRON = Dialect(
 def _read(dialect: Dialect, source: Source, options: Options, log: StepLog, ledger: Ledger) -> None:
     """Read every line by the patterns of its framework."""
     if options.year is None:
-        options = replace(options, year=latest_year(source.head(), ledger))
+        options = replace(options, year=latest_year(map(_without_colours, source.head()), ledger))
     clock = options.clock(ledger)
     n_other, first_other = 0, ""
     for place, raw in source.records(ledger):

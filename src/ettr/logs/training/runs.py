@@ -381,7 +381,7 @@ def _stops(processes: list[Process], begun: list[float], from_steps: list[int], 
         n_missing = min(recomputed[i], missing)
         recomputed[i], missing = recomputed[i] - n_missing, missing - n_missing
     columns = ["time", "place", "from_step", "rework_h", "down_h", "planned", "n_attempts"]
-    stops = pd.DataFrame(rows, columns=columns).astype({"planned": bool})
+    stops = pd.DataFrame(rows, columns=columns).astype({"planned": bool, "time": "datetime64[ns, UTC]"})
     return stops.assign(rework_h=np.array(recomputed, dtype=float) * step_s / S_PER_H)
 
 
@@ -481,7 +481,8 @@ def _save_every_h(log: StepLog, stops: pd.DataFrame, step_s: float) -> tuple[flo
     n_lost = int((restarts["place"] - restarts["from_step"]).max()) if len(restarts) else 0
     resumed = np.unique(restarts["from_step"])
     common = int(np.gcd.reduce(np.diff(resumed) if resumed.size > 1 else resumed)) if resumed.size else 0
-    if not 1 <= n_lost <= common:  # nothing was lost, or the saves were not regular
+    is_stated = any(process.from_step for process in log.processes)  # else it is only near the first line
+    if not 1 <= n_lost <= common or (resumed.size == 1 and not is_stated):  # nothing lost, or saves not regular
         return None, ""
     n_steps = next(n for n in range(n_lost, common + 1) if common % n == 0)
     return n_steps * step_s / S_PER_H, "restarts"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import math
 import re
@@ -11,21 +10,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ettr.core.errors import InputError, UnknownName
-from ettr.core.numbers import number_of, with_decimal_point
+from ettr.core.numbers import number_of
 from ettr.files.columns import Columns, find_roles
 from ettr.files.formats import Format
 from ettr.files.json_records import json_records
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
-from ettr.files.tables import (
-    columns_found,
-    decimal_comma,
-    first_line,
-    header_of,
-    plain_name,
-    rows,
-)
-from ettr.files.times import SECOND, NoTime, epoch_s
+from ettr.files.tables import DelimitedTable, cells_with_points, columns_found, first_line, header_of, plain_name
+from ettr.files.times import SECOND, NoTime, epoch_s, joined
 from ettr.logs.options import Options
 from ettr.logs.training.steps import StepLog
 
@@ -176,10 +168,8 @@ def _bare(name: str) -> str:
 
 def _table_rows(source: Source, header: Sequence[str], ledger: Ledger) -> Iterator[tuple[str, Sequence[str]]]:
     """Names of the columns, then the cells of each row or record, with its place."""
-    names = header or names_in(source.head())
-    yield "", names
-    first = first_line(source.head())
-    if first.lstrip().startswith(("{", "[")):
+    if first_line(source.head()).lstrip().startswith(("{", "[")):
+        yield "", (names := header or names_in(source.head()))
         records, unit = json_records(source, ledger)
         for number, record in records:
             if isinstance(record, dict):
@@ -187,14 +177,11 @@ def _table_rows(source: Source, header: Sequence[str], ledger: Ledger) -> Iterat
             else:
                 ledger.not_parsed("not an object", place=f"{unit} {number:,}")
         return
-    decimals = decimal_comma(header_of(first)[1])
-    if decimals:
-        ledger.note("commas in numbers are read as decimal signs, because semicolons separate the cells")
-    for place, cells in itertools.islice(rows(source, ledger), 0 if header else 1, None):
-        if len(cells) < len(names):
-            ledger.not_parsed("row too short", place=place)
-        else:
-            yield place, [with_decimal_point(cell) for cell in cells] if decimals else cells
+    table = DelimitedTable(source.lines(ledger), ledger, header)
+    yield "", table.header
+    for numbers, rows in table.batches():
+        for number, cells in zip(numbers, rows, strict=True):
+            yield f"line {number:,}", cells_with_points(cells, table.delimiter, ledger)
 
 
 def _read_table(source: Source, options: Options, log: StepLog, ledger: Ledger) -> None:
@@ -205,7 +192,7 @@ def _read_table(source: Source, options: Options, log: StepLog, ledger: Ledger) 
     at = {role: [names.index(name) for name in found] for role, found in columns.items()}
     clock = options.clock(ledger)
     for place, cells in lines:
-        text, step = " ".join(cells[i].strip() for i in at["time"]), cells[at["step"][0]]
+        text, step = joined(*(cells[i] for i in at["time"])), cells[at["step"][0]]
         if not step.strip():  # rows of other metrics
             ledger.dropped("row without a step", place=place)
             continue
