@@ -247,7 +247,7 @@ WAYS = {
 def test_every_way_to_export_gives_the_same_log(read, way):
     log = read(WAYS[way])
     assert log.format == "kubernetes" and spans(log) == OUTAGES and log.n_records == len(UPDATES)
-    assert log.doubts == ("Kubernetes only counts more failures, up to 2, without their times",)
+    assert log.doubts == ("Kubernetes counted more failures, up to 2, without their times",)
 
 
 def test_events_beside_a_list_are_not_lost_in_silence(read):

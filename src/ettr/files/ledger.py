@@ -82,6 +82,13 @@ class Ledger:
         ]
         return pd.DataFrame(rows, columns=["action", "reason", "n", "example"])
 
+    def reasons(self) -> str:
+        """Return the three most common reasons, in words; empty if no record was left out."""
+        rows = self.to_frame().head(3).itertuples()
+        return "; ".join(
+            f"{row.n:,} {row.action}: {row.reason}{f' ({row.example})' if row.example else ''}" for row in rows
+        )
+
     def _add(self, action: str, reason: str, n: int, place: str) -> None:
         if n:
             self._counts[action, reason] = self._counts.get((action, reason), 0) + n

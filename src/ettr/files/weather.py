@@ -181,7 +181,7 @@ def read(path: str | Path) -> Weather:
     records = _Records(source, ledger)
     hours = records.hours(records.of_epw(head[0]) if epw else records.of_table(head))
     if hours.empty:
-        raise InputError(f"{source.name} has no hour of weather: {_reasons(ledger)}")
+        raise InputError(f"{source.name} has no hour of weather: {ledger.reasons() or 'no records'}")
     by_hour = hours.groupby("hour")["ambient_c"]
     ledger.merged("another value of the same hour", len(hours) - by_hour.ngroups)
     values = _filled(by_hour.mean().reindex(range(HOURS)), ledger)
@@ -382,12 +382,6 @@ def _filled(values: pd.Series, ledger: Ledger) -> np.ndarray:
         ledger.note(f"{n_left:,} hours in longer gaps are left out")
     values_c: np.ndarray = filled.to_numpy()
     return values_c
-
-
-def _reasons(ledger: Ledger) -> str:
-    """Reasons for the records that were left out, in words."""
-    rows = ledger.to_frame()
-    return "; ".join(f"{row.n:,} {row.reason} ({row.example})" for row in rows.itertuples()) or "no records"
 
 
 def _day_name(day: int) -> str:

@@ -58,12 +58,12 @@ def observed(
     """
     frame = events.frame()
     if frame.empty and ledger.total(NOT_PARSED) and ledger.total(NOT_PARSED) == ledger.total():
-        raise InputError(f"{source}: nothing could be read. {_largest(ledger)}{_swapped(ledger)}")
+        raise InputError(f"{source}: nothing could be read. {ledger.reasons()}{_swapped(ledger)}")
     n_read = len(frame) + ledger.total()
     if ledger.total(NOT_PARSED) > n_read / 2:
         raise InputError(
             f"most of the file could not be read as {name}: {ledger.total(NOT_PARSED):,} of {n_read:,} records of "
-            f"{source}. {_largest(ledger)}"
+            f"{source}. {ledger.reasons()}"
         )
     if options.calendar is not None and not frame.empty and options.calendar != ledger.calendar:
         kind, times = ("dates", "numbers since an origin") if options.calendar else ("numbers", "dates")
@@ -73,7 +73,7 @@ def observed(
     _refuse_row_numbers(frame, options, ledger, source)
     _refuse_none_left(frame, first_us, ledger, source)
     frame = without_outliers(frame, options, ledger)
-    window, window_origin = _window(frame, exposure, options, ledger)
+    window, window_origin = _window(frame, exposure, events.others.window, options, ledger)
     frame = _inside(frame, window, ledger)
     _refuse_none_left(frame, first_us, ledger, source)
     n_records = len(frame) + ledger.total()
@@ -209,7 +209,7 @@ def _note_nodes(frame: pd.DataFrame, ledger: Ledger) -> None:
 
 
 def _window(
-    frame: pd.DataFrame, exposure: NodesWatched, options: Options, ledger: Ledger
+    frame: pd.DataFrame, exposure: NodesWatched, others: tuple[int, int] | None, options: Options, ledger: Ledger
 ) -> tuple[tuple[int, int], str]:
     """Ends of the window [us], and where they come from."""
     first, last = options.first_us, options.last_us
@@ -217,9 +217,9 @@ def _window(
     if first is None or last is None:
         span, begin, instant = exposure.window, "first", "stamp"
         if span is None:
-            span, begin, instant = _span(frame, ledger), "first" if ledger.calendar else "origin", "time"
+            span, begin, instant = _span(frame, others, ledger), "first" if ledger.calendar else "origin", "time"
         if span is None:
-            raise InputError(f"no failure was read, so `window` must be given. {_largest(ledger)}".strip())
+            raise InputError(f"no failure was read, so `window` must be given. {ledger.reasons()}".strip())
         part = "window" if first is None and last is None else "one end of the window"
         ledger.note(
             f"{part} not given: it runs from the {begin} to the last {instant} in the log. Quiet time before and after "
@@ -235,12 +235,22 @@ def _window(
     return (first, last), origin
 
 
-def _span(frame: pd.DataFrame, ledger: Ledger) -> tuple[int, int] | None:
-    """First time in the log (or its origin) and the last, without ends in the future. [us]"""
+def _span(frame: pd.DataFrame, others: tuple[int, int] | None, ledger: Ledger) -> tuple[int, int] | None:
+    """First time in the log (or its origin) and the last, without ends in the future. [us]
+
+    The times of records that are no failures count too, up to a year from the failures: further away they are mistyped.
+    """
+    latest_us = _latest_us(ledger)
     if frame.empty:
-        return None
+        return others and (others[0] if ledger.calendar else 0, min(others[1], latest_us))
     start, end = frame["start"], frame["end"]
-    return int(start.iloc[0]) if ledger.calendar else 0, int(max(start.iloc[-1], end[end <= _latest_us(ledger)].max()))
+    first, last = int(start.iloc[0]), int(max(start.iloc[-1], end[end <= latest_us].max()))
+    if others is not None:
+        first, last = (
+            min(first, max(others[0], first - 365 * DAY)),
+            max(last, min(others[1], last + 365 * DAY, latest_us)),
+        )
+    return first if ledger.calendar else 0, last
 
 
 def _exposure(
@@ -328,11 +338,3 @@ def _swapped(ledger: Ledger) -> str:
     if ledger.n_of("end before start") < ledger.total():
         return ""
     return '. If the columns are swapped, name them, e.g. `columns={"start": "closed_at", "end": "opened_at"}`'
-
-
-def _largest(ledger: Ledger) -> str:
-    """The most common reasons for records that were left out, in words."""
-    rows = ledger.to_frame().head(3).itertuples()
-    return "; ".join(
-        f"{row.n:,} {row.action}: {row.reason}{f' ({row.example})' if row.example else ''}" for row in rows
-    )

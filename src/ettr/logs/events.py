@@ -72,10 +72,13 @@ class Events:
     ----------
     distinct : bool
         Whether the reader has already merged records of the same failure, so that equal rows are separate failures.
+    others : Span
+        First and last time of records that are no failures.
     """
 
     def __init__(self) -> None:
         self.distinct = False
+        self.others = Span()
         self._rows: list[dict[str, Any]] = []
         self._parts: list[dict[str, np.ndarray]] = []
         self._names = {name: _Names() for name in TEXTS}

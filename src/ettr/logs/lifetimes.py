@@ -12,7 +12,7 @@ import pandas as pd
 
 from ettr.core.errors import InputError, UnknownName
 from ettr.files.clock import StampClock
-from ettr.files.columns import find_roles
+from ettr.files.columns import Columns, find_roles, origins
 from ettr.files.durations import durations_us, unit_us, without_unit
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Progress, Source
@@ -142,8 +142,11 @@ def read_lifetimes(
             '`columns={"in": "installed", "out": "removed"}`'
         )
     ledger.close()
+    read: Columns = {role: (name,) for role, name in reading.columns.items()}
+    read |= {"cohort": (cohort,)} if cohort else {}
+    ledger.note(origins("columns", read, table.header), first=True)
     if lives.empty:
-        raise InputError(f"{source.name}: no lifetime could be read. " + "; ".join(_reasons(ledger)))
+        raise InputError(f"{source.name}: no lifetime could be read. {ledger.reasons()}")
     return Lives(lives, split, source.name, ledger.to_frame(), (*ledger.notes, *ledger.doubts))
 
 
@@ -171,14 +174,18 @@ class _Reading:
         self._drop("age: no duration", ~good, numbers, frame[column])
         observed = np.ones(len(frame), dtype=bool)
         if "failed" in self.columns:
-            words = frame[self.columns["failed"]].map(plain)
-            inverted = plain_name(self.columns["failed"]) == "censored"
-            yes, no = words.isin(_YES).to_numpy(), words.isin(_NO).to_numpy()
-            self._drop("neither failed nor in service", good & ~(yes | no), numbers)
-            good, observed = good & (yes | no), no if inverted else yes
+            good, observed = self._failed(frame, good, numbers)
         else:
             self._ledger.note("no column tells which units are still in service: all are treated as failed")
         return self._lives(us / HOUR, observed, good, frame, numbers, cohort)
+
+    def _failed(self, frame: pd.DataFrame, good: np.ndarray, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Whether each row can be read, and whether its unit failed, from the column that says so."""
+        words = frame[self.columns["failed"]].map(plain)
+        inverted = plain_name(self.columns["failed"]) == "censored"
+        yes, no = words.isin(_YES).to_numpy(), words.isin(_NO).to_numpy()
+        self._drop("neither failed nor in service", good & ~(yes | no), numbers, frame[self.columns["failed"]])
+        return good & (yes | no), no if inverted else yes
 
     def dates(
         self, frame: pd.DataFrame, numbers: np.ndarray, clock: StampClock, until_us: int | None, cohort: str | None
@@ -187,6 +194,9 @@ class _Reading:
         start, started = clock.us_series(frame[self.columns["in"]])
         self._drop("in: no time", ~started, numbers, frame[self.columns["in"]])
         end, ended = np.zeros(len(frame), dtype=np.int64), np.zeros(len(frame), dtype=bool)
+        name = "" if "out" in self.columns else self.columns.get("failed", "")
+        if name and clock.us_series(frame[name])[1].any():  # the column has the dates of failures
+            self.columns["out"] = self.columns.pop("failed")
         if "out" in self.columns:
             end, ended = clock.us_series(frame[self.columns["out"]])
         observed = ended
@@ -194,6 +204,9 @@ class _Reading:
             retired = frame[self.columns["reason"]].map(plain).isin(_NO_FAILURE).to_numpy()
             self._ledger.note(f"units removed for another reason than a failure: {int((retired & ended).sum()):,}")
             observed = ended & ~retired
+        if "failed" in self.columns:
+            started, has_failed = self._failed(frame, started, numbers)
+            observed = observed & has_failed
         last = self._until(until_us, np.concatenate([start[started], end[ended]]))
         end = np.where(ended, end, last)
         return self._lives((end - start) / HOUR, observed, started, frame, numbers, cohort)
@@ -233,8 +246,3 @@ class _Reading:
 def _name_of(role: str, name: str) -> str:
     """A column name in the form of ``_WORDS``, for ages without its unit."""
     return plain_name(without_unit(name) if role == "age" else name)
-
-
-def _reasons(ledger: Ledger) -> list[str]:
-    """The most common reasons for rows that were left out, in words."""
-    return [f"{row.n:,} {row.action}: {row.reason} ({row.example})" for row in ledger.to_frame().head(3).itertuples()]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -22,6 +24,7 @@ from ettr.logs.columns import find_columns
 from ettr.logs.nodes import SYSTEMS
 from ettr.logs.options import Options
 from ettr.logs.rows import Batch
+from ettr.logs.xids import why_no_failure
 
 _ANY_TIME = ("timestamp", "datetime", "time", "date", "ts", "when", "eventtime", "lasttimestamp")
 """Names of columns of times that may be ends as well as starts."""
@@ -145,6 +148,7 @@ def find_meaning(first: Batch, present: Sequence[str], options: Options, ledger:
         states_column = None
         if not filters:
             _refuse_samples(sample)
+        filters += _xid_filters(sample)
         if not filters and sample.starts_at_any_time and not {"node", "component", "cause"} & set(columns):
             ledger.doubt(f"{place} has no column of nodes, components or causes: every row counts as a failure")
     return Meaning(columns, tuple(filters), states_column, duration_us)
@@ -192,7 +196,20 @@ class _Sample:
         return plain_name(self.columns["start"][0]) in _ANY_TIME
 
 
-# --------------------------------------------------------------------------- metrics
+# --------------------------------------------------------------------------- Xids and metrics
+
+
+def _xid_filters(sample: _Sample) -> list[Filter]:
+    """Filters for columns with Xids or kernel lines of NVIDIA's driver, some of which are no failures."""
+    columns = [*sample.columns.get("cause", ()), *sample.named(("xid", "xidcode", "xiderror", "xidid"))]
+    filters = []
+    for column in dict.fromkeys(columns):
+        is_code = column not in sample.columns.get("cause", ())
+        reasons = [why_no_failure(text, is_code=is_code) for text in sample.counts(column)]
+        if any(reasons) or is_code:
+            sample.ledger.note(f"{column!r} has Xids: those of the application, or that stop no job, are dropped")
+            filters.append(Filter(column, partial(why_no_failure, is_code=is_code)))
+    return filters
 
 
 def _refuse_samples(sample: _Sample) -> None:
@@ -389,7 +406,8 @@ def _states(sample: _Sample) -> States | Filter | None:
             return _states_of(column, kinds, sample)
     for column in sample.present:
         counts = sample.counts(column) if column not in sample.columns["start"] else Counter[str]()
-        if 1 < len(counts) <= _MOST_WORDS:
+        # free text differs from row to row, and its words may mean anything
+        if 1 < len(counts) <= min(_MOST_WORDS, max(2, _HALF * counts.total())):
             kinds = {text: states.state_of(text) for text in counts}
             if _are_states(kinds, counts) and _alternate(column, kinds, sample):
                 return _states_of(column, kinds, sample)
@@ -420,6 +438,11 @@ def _states_of(column: str, kinds: Mapping[str, int], sample: _Sample, other: in
     """The states of a column, with a note; ``other`` is the kind of texts not among the first records."""
     counts = sample.counts(column)
     down, up = ({text: counts[text] for text in counts if kinds.get(text) == kind} for kind in (1, -1))
+    if "node" not in sample.columns:
+        sample.ledger.doubt(
+            f"no column of {sample.place} has nodes, so {column!r} is read as the state of a single one: name the "
+            'column, e.g. `columns={"node": "host"}`'
+        )
     sample.ledger.note(
         f"{column!r} has nodes going down ({_examples(Counter(down))}) and up again ({_examples(Counter(up))}): an "
         "outage lasts from one to the other; choose other words with `down` and `up`"
@@ -450,6 +473,8 @@ def _kinds_in(column: str, sample: _Sample) -> dict[str, int]:
         return _unknown_words(column, sample)
     if len(counts) != 2 or all(kinds.values()) or not _alternate(column, dict.fromkeys(counts, 1), sample):
         return kinds
+    if any(not kind and states.severity_of(text) is not None for text, kind in kinds.items()):
+        return kinds  # Warning beside Critical is a lower severity, not the end of an outage
     sign = sum(kinds.values())
     return {text: kind or -sign for text, kind in kinds.items()} if sign else _unknown_words(column, sample)
 
@@ -467,12 +492,13 @@ def _unknown_words(column: str, sample: _Sample) -> dict[str, int]:
 
 
 def _alternate(column: str, kinds: Mapping[str, int], sample: _Sample) -> bool:
-    """Whether consecutive records of a node nearly always have different texts."""
+    """Whether consecutive records of a node nearly always differ: in kind if both kinds occur, else in text."""
     texts, node = [text.strip() for text in sample.texts(column)], sample.nodes()
     chosen = np.flatnonzero([bool(kinds.get(text)) for text in texts])
     order = chosen[np.argsort(node[chosen], kind="stable")]
     same_node = node[order][1:] == node[order][:-1]
-    differ = np.array([texts[a] != texts[b] for a, b in zip(order[1:], order[:-1], strict=True)], dtype=bool)
+    marks = [kinds[texts[row]] if {1, -1} <= set(kinds.values()) else texts[row] for row in order]
+    differ = np.array([one != other for one, other in itertools.pairwise(marks)], dtype=bool)
     n = int(same_node.sum())
     return n >= _HALF * len(order) / 2 and int((differ & same_node).sum()) >= _NEARLY_ALL * n
 

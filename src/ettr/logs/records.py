@@ -54,7 +54,9 @@ def take_records(
             reasons = [why_not(text) for text in passing.columns[column]]
             for reason, n in Counter(filter(None, reasons)).items():
                 ledger.dropped(reason, n, f"{word} {passing.numbers[reasons.index(reason)]:,}")
-            passing = passing.only(np.array([not reason for reason in reasons], dtype=bool))
+            is_kept = np.array([not reason for reason in reasons], dtype=bool)
+            rows.pass_by(_by_role(passing.only(~is_kept), meaning))
+            passing = passing.only(is_kept)
         if states is None or pairs is None or kind_of is None:
             rows.take(_by_role(passing, meaning))
             continue
@@ -116,6 +118,7 @@ class Pairs:
         frame = self._without_duplicates(frame)
         is_end = frame.pop("planned").to_numpy()
         start = frame["start"].to_numpy()
+        self._rows.passed(start)
         key = self._keys(frame, is_end)
         if not self._is_event:
             changed = _changes(key, start, is_end)

@@ -133,6 +133,16 @@ class Rows:
         line, digest = (np.asarray(values, dtype=np.int64)[good] for values in (numbers, batch.digests))
         halves.extend(start[good], None, texts, is_end[good], line, digest)
 
+    def pass_by(self, batch: Batch) -> None:
+        """Note the times of one batch of records that are no failures."""
+        us, good = self._clock.us_series(pd.Series(batch.columns["start"], dtype=object))
+        self.passed(us[good])
+
+    def passed(self, times_us: np.ndarray) -> None:
+        """Note times at which the nodes were watched. [us]"""
+        for at_us in (times_us.min(), times_us.max()) if times_us.size else ():
+            self._events.others.take(int(at_us))
+
     def times(self, texts: Sequence[str], numbers: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
         """Read the times of rows; rows without a valid time are recorded as not parsed.
 

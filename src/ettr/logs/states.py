@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterable
 
 _BEGINS = "start started starts begin begins began open opened raise raised firing fired onset triggered"
-_ENDS = "end ended ends close closed finish finished resolve resolved clear cleared"
+_ENDS = "end ended ends close closed finish finished resolve resolved clear cleared deasserted"
 _DOWN = """
     down notready unready unhealthy critical crit alarm alarmed alert offline failed fail fails failure failing fault
     faulted faulty unreachable dead unavailable drain draining drained disconnected broken bad red error errored
     outofservice lost degraded unresponsive crashed inactive disabled problem abnormal suspect cordoned maint
-    maintenance hung out"""
+    maintenance hung out asserted alerting"""
 _UP = """
     up ready healthy ok okay online pass passed passing reachable alive live available idle alloc allocated mixed mix
     resume resumed connected fixed good green normal inservice running active enabled recovered recover recovery

@@ -17,7 +17,7 @@ from ettr.files.times import SECOND, epoch_s
 from ettr.logs.bursts import WITHIN_MIN, Bursts
 from ettr.logs.events import Events, NodesWatched, Span
 from ettr.logs.options import Options
-from ettr.logs.readers.xid import UnknownXids
+from ettr.logs.xids import UnknownXids
 
 METRIC = "DCGM_FI_DEV_XID_ERRORS"
 _METRICS = (METRIC, "dcgm_xid_errors")

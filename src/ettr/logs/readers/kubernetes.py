@@ -21,6 +21,7 @@ from ettr.files.times import FIRST_US, SECOND, NoTime
 from ettr.logs.bursts import WITHIN_US, Bursts
 from ettr.logs.events import Events, NodesWatched, Span
 from ettr.logs.options import Options
+from ettr.logs.xids import why_no_failure
 
 DOWN, UP = "NodeNotReady", "NodeReady"
 """Reasons of the node controller for the start and the end of an outage."""
@@ -183,8 +184,10 @@ def _no_failure(record: dict[str, Any], target: dict[str, Any]) -> str:
     if target.get("kind") != "Node" or not target.get("name"):
         return f"event of a {target.get('kind') or 'object'}, not of a node"
     of_gpu = any(word in reason.lower() for word in _GPU_WORDS)
-    if reason in (DOWN, UP, *FAILURES) or (of_gpu and kind == "warning"):
+    if reason in (DOWN, UP, *FAILURES):
         return ""
+    if of_gpu and kind == "warning":
+        return why_no_failure(str(record.get("message") or record.get("note") or ""))
     return f"{reason}: {'without a type' if of_gpu and not kind else 'not a failure of a node'}"
 
 
@@ -249,7 +252,7 @@ def _add(node: str, changes: list[tuple[int, str, str]], events: Events, ledger:
 
 def _doubt(span: Span, n_hidden: int, ledger: Ledger) -> None:
     if n_hidden:
-        ledger.doubt(f"Kubernetes only counts more failures, up to {n_hidden:,}, without their times")
+        ledger.doubt(f"Kubernetes counted more failures, up to {n_hidden:,}, without their times")
     if span.window is not None and span.window[1] - span.window[0] < _KEPT_H * 3600 * SECOND:
         ledger.doubt(
             "the events span less than two hours: Kubernetes keeps events for one hour, so collect them for weeks with "

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from dataclasses import dataclass, replace
 
 from ettr.core.errors import InputError
-from ettr.core.sentences import listed
-from ettr.evidence.xid_codes import NVLINK_5, Xid, XidKind, xid
+from ettr.evidence.xid_codes import NVLINK_5, xid
 from ettr.files.formats import Format
 from ettr.files.kernel_stamps import KernelStamps, NoMonth, has_only_uptime, is_dmesg
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
-from ettr.files.tables import first_line
+from ettr.files.tables import first_line, header_of
 from ettr.files.times import NoTime
 from ettr.logs.bursts import WITHIN_MIN, WITHIN_US, Bursts
+from ettr.logs.columns import is_start
 from ettr.logs.events import Events, NodesWatched, Span
 from ettr.logs.options import Options
+from ettr.logs.xids import NO_ERROR, UnknownXids
 
 _PREFIX = re.compile(r"(?!kernel:)([^\s:]{1,1024}):(?:\d{1,9}:)?( ?)")
 """Prefix of a line by pdsh, clush or grep over several files: a host and a blank, or a path."""
@@ -40,28 +40,6 @@ _FEW_WITHOUT_MONTH = 0.005
 
 _NO_STAMP = "no time stamp"
 _NO_DATE = "only an uptime, no date"
-_NO_ERROR = "no GPU error in the line"
-
-
-class UnknownXids:
-    """Counts messages with codes of unknown kind, to name them in a caution."""
-
-    def __init__(self) -> None:
-        self._n: Counter[int] = Counter()
-
-    def count(self, meaning: Xid) -> None:
-        """Count a message if its code is of unknown kind."""
-        if meaning.kind is XidKind.UNKNOWN:
-            self._n[meaning.code] += 1
-
-    def doubt(self, ledger: Ledger) -> None:
-        """Add the caution, if there are such codes."""
-        if self._n:
-            codes = listed([f"{code} ({n:,} message{'' if n == 1 else 's'})" for code, n in sorted(self._n.items())])
-            ledger.doubt(
-                f"Xid {codes} not counted, because NVIDIA's catalogue does not say whether it stops a job: look it up; "
-                "if it does, the rate is too low"
-            )
 
 
 @dataclass(frozen=True)
@@ -106,7 +84,7 @@ class XidMessages:
     def take(self, text: str, host: str | None, at_us: int, place: str) -> None:
         """Add one message."""
         if "Xid" not in text and "fallen off" not in text:
-            return self.ledger.dropped(_NO_ERROR, place=place)
+            return self.ledger.dropped(NO_ERROR, place=place)
         message = _message(text, self.unknown)
         if message is None:
             return self.ledger.not_parsed("Xid in an unknown form", place=place)
@@ -243,7 +221,7 @@ def _message(line: str, unknown: UnknownXids) -> _Message | None:
     if "fallen off the bus" in line and "NVRM" in line:
         match, meaning = _LOST.search(line), xid(_OFF_THE_BUS)
         return _Message(meaning.component, meaning.cause, _normal(match[1]) if match else None, meaning.code)
-    return _Message("", "", None, 0, _NO_ERROR)
+    return _Message("", "", None, 0, NO_ERROR)
 
 
 def _normal(address: str) -> str:
@@ -254,6 +232,8 @@ def _normal(address: str) -> str:
 
 def _sniff(head: list[str]) -> bool:
     lines = [line for line in head if line.strip()]
+    if lines and any(map(is_start, header_of(lines[0])[0])):  # a table with messages of the kernel
+        return False
     kernel = sum(" kernel: " in line or is_dmesg(line) for line in lines)
     return any("NVRM:" in line or "SXid (" in line for line in lines) or kernel * 2 > len(lines)
 
