@@ -1,4 +1,4 @@
-"""Checkpoint intervals, sizes, placement and expected run times: formulas on plain numbers.
+"""Checkpoint intervals, sizes, placement, expected run times and the ETTR achieved: formulas on plain numbers.
 
 Every interval is τ, the productive training between two checkpoints, stall excluded. All functions take scalars or
 arrays, broadcast, and return a float for scalars.

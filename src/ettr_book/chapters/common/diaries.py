@@ -7,9 +7,9 @@ import itertools
 import numpy as np
 import pandas as pd
 
+from ettr.checkpoint.achieved import realised_ettr
 from ettr.core.errors import InputError, UnknownName
 from ettr.core.units import S_PER_H
-from ettr.logs.training_logs import realised_ettr
 
 _HOUR = pd.Timedelta(hours=1)
 

@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 
 from ettr import budget, evidence
+from ettr.checkpoint.achieved import RealisedETTR, realised_ettr
 from ettr.core.errors import UnknownName
 from ettr.core.sentences import Finding, points, say
 from ettr.core.units import MIN_PER_H, S_PER_H
-from ettr.logs.training_logs import RealisedETTR, realised_ettr
 from ettr.plots import builders
 from ettr.plots.columns import tooltips
 from ettr.plots.encodings import rounded, with_marks

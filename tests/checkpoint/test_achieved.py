@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ettr import Scenario, budget, evidence
+from ettr.checkpoint import achieved
 from ettr.core.errors import InputError
-from ettr.logs import training_logs
 from ettr_book.chapters import two_diaries
 from ettr_book.chapters.common import diaries, failure_logs
 
@@ -30,7 +30,7 @@ def stamps(hours) -> list[pd.Timestamp]:
 
 def test_a_worked_run():
     """1,000 steps of 90 s in 40 h: 25 h are productive; the first stretch loses nothing, the second 15 h."""
-    done = training_logs.realised_ettr(stamps([0, 10, 40]), [500, 900, 1500], 90.0)
+    done = achieved.realised_ettr(stamps([0, 10, 40]), [500, 900, 1500], 90.0)
     assert (done.ettr, done.low, done.high) == pytest.approx((25 / 40,) * 3)
     assert (done.wall_h, done.productive_h, done.lost_h, done.n_steps) == pytest.approx((40, 25, 15, 1000))
     assert (done.first, done.last) == (START, START + 40 * HOUR)
@@ -40,9 +40,9 @@ def test_a_worked_run():
 
 
 def test_the_resolution_opens_the_ends():
-    done = training_logs.realised_ettr(["2022-03-01", "2022-03-03"], [0, 1000], 144.0, 24.0)
+    done = achieved.realised_ettr(["2022-03-01", "2022-03-03"], [0, 1000], 144.0, 24.0)
     assert (done.ettr, done.low, done.high) == pytest.approx((40 / 48, 40 / 72, 40 / 24))
-    same_day = training_logs.realised_ettr(["2022-03-01", "2022-03-02"], [0, 100], 144.0, 24.0)
+    same_day = achieved.realised_ettr(["2022-03-01", "2022-03-02"], [0, 100], 144.0, 24.0)
     assert same_day.high == math.inf  # the two stamps may be one instant
 
 
@@ -56,8 +56,8 @@ runs = st.lists(
 def test_time_has_no_scale_and_the_whole_is_the_mean_of_its_stretches(stretches, step_s, k):
     wall_h, steps = (np.array(column, dtype=float) for column in zip(*stretches, strict=True))
     at, reached = np.append(0, wall_h.cumsum()), np.append(0, steps.cumsum())
-    done = training_logs.realised_ettr(stamps(at), reached, step_s, 2.0)
-    scaled = training_logs.realised_ettr(stamps(at * k), reached, step_s * k, 2.0 * k)
+    done = achieved.realised_ettr(stamps(at), reached, step_s, 2.0)
+    scaled = achieved.realised_ettr(stamps(at * k), reached, step_s * k, 2.0 * k)
     for end in ("ettr", "low", "high"):
         assert getattr(scaled, end) == pytest.approx(getattr(done, end), rel=1e-6)
     mean = np.average(done.segments["ettr"], weights=done.segments["wall_h"])
@@ -84,7 +84,7 @@ def test_time_has_no_scale_and_the_whole_is_the_mean_of_its_stretches(stretches,
 )
 def test_what_is_no_progress_is_refused(time, step, step_s, resolution_h, words):
     with pytest.raises(InputError, match=words):
-        training_logs.realised_ettr(time, step, step_s, resolution_h)
+        achieved.realised_ettr(time, step, step_s, resolution_h)
 
 
 # --------------------------------------------------------------------------- hours by kind

@@ -1,7 +1,7 @@
-"""Training logs: the ETTR that the steps of a run imply, and where the rest of the time went.
+"""The ETTR that a run achieved, from the times at which it reached its steps.
 
-The log of a training run says which step was reached when. Steps times the time of one step are productive hours,
-whatever else it says or leaves out, so their share of the wall clock is the ETTR that the run really had.
+A diary or a training log says which step was reached when. Steps times the time of one step are productive hours,
+whatever else it says or leaves out, so their share of the wall clock is the ETTR of the run.
 """
 
 from __future__ import annotations
