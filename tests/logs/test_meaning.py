@@ -154,6 +154,16 @@ METRICS = {
     ),
     "numbers without a node": _rows("time,value", lambda i: f"2024-05-{1 + i % 28:02d} {i % 24:02d}:07,{i / 7:.3f}"),
     "metrics with a type": _rows("time,type,value", lambda i: f"2024-05-02 10:{i:02d},gauge,{i / 7:.3f}"),
+    "numbers with units": _rows(
+        "time,host,util", lambda i: f"2024-05-{1 + i % 28:02d} {i % 24:02d}:07,n0,{i / 7:.1f} %"
+    ),
+    "decimal commas": _rows("time;host;load", lambda i: f"2024-05-{1 + i % 28:02d} {i % 24:02d}:07;n0;{i},5"),
+    "commas between thousands": _rows("time,host,fan", lambda i: f'2024-05-02 10:{i:02d},n0,"6,{i:03d}"'),
+    "few cells with numbers": _rows("time,host,util", lambda i: f"2024-05-02 10:{i:02d},n0,{i if i % 5 == 2 else ''}"),
+    "a sensor in each row": _rows("time,node,component,reading", lambda i: f"2024-05-02 10:{i:02d},n0,fan0,{610 + i}"),
+    "members in members of JSON": "\n".join(
+        f'{{"time": "2024-05-02 10:{i:02d}", "system": {{"cpu": {{"pct": {i / 7:.3f}}}}}}}' for i in range(40)
+    ),
     "lines of JSON": "\n".join(f'{{"time": "2024-05-02 10:{i:02d}", "power": {i / 7:.3f}}}' for i in range(40)),
 }
 FAILURES = {

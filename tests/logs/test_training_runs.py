@@ -180,7 +180,7 @@ def test_a_table_may_have_times_to_the_minute(read, space, zone, starts):
         (texts.nemo(texts.run(1)[0], stamped=False), "must have at least two steps at different times"),
         (["time,step", "2025-06-01,100", "2025-06-02,900"], "give `step_s`"),
         (["time,step", *(f"2025-06-01 10:00:0{n // 100},{n}" for n in (0, 99, 100))], "give `step_s`"),
-        (["time,step", "2025-06-01 10:00:00,100"], "must have at least two steps at different times, got 1 step;"),
+        (["time,step", "2025-06-01 10:00:00,100"], "must have at least two steps at different times, got 1 step"),
         (
             ["time,step", *(f"2025-06-0{9 - i} 10:00:00,{i}" for i in range(8))],
             "times go back at line 3.*one by one",
@@ -282,6 +282,39 @@ def test_a_step_count_that_counts_no_steps_is_refused(read, step):
         read([json.dumps(record) for record in records])
 
 
+def test_the_same_steps_from_several_hosts_are_one_run(read):
+    steps = [(texts.stamp(60.0 * n + host), n) for n in range(20) for host in range(2)]
+    run = read(["time,step", *(f"{at},{n}" for at, n in steps)])
+    assert run.ettr == 1 and run.stops.empty and run.n_steps == 19
+
+
+def test_a_step_far_ahead_of_its_time_is_left_out(read):
+    rows = [f"{texts.stamp(60.0 * n)},{n}" for n in range(40)]
+    rows[20] = f"{texts.stamp(1200.0)},200000"
+    run = read(["time,step", *rows])
+    assert run.ettr == 1 and run.stops.empty
+    assert run.records.query("example.str.endswith('200000')")["n"].tolist() == [1]
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        (
+            lambda n: (f"{texts.stamp(n)},{10 * n}", f"{texts.stamp(n + 0.1)},{n}"),
+            "come sooner after a later one than a step takes, the first at line [0-9]",
+        ),
+        (
+            lambda n: (f"{texts.stamp(60.0 * n)},{n}", f"{texts.stamp(60.0 * n + 3)},{500 + n}"),
+            "fall at 39 of 80 lines",
+        ),
+    ],
+    ids=["metrics with counters of their own", "two runs"],
+)
+def test_steps_of_several_runs_in_one_log_are_refused(read, rows, words):
+    with pytest.raises(InputError, match=f"must have the steps of one run.*{words}.*grep"):
+        read(["time,step", *(row for n in range(40) for row in rows(n))])
+
+
 def test_failure_logs_are_no_training_logs(write):
     for text in ("time,node\n2025-06-01 10:00:00,n1\n", "time,step,cause\n2025-06-01,3,GPU\n", "opened,host\n1,n2\n"):
         assert not training_runs.is_training_log(write(text))
@@ -294,7 +327,9 @@ def test_failure_logs_are_no_training_logs(write):
             "Epoch 0 | step 10 | loss 2.30 | lr 1e-4\nEpoch 0 | step 20 | loss 2.20 | lr 1e-4\n",
             "line 1.*ettr formats steps",
         ),
-        ('start\n{"iter": 1, "loss": 2.3, "x": "y"}\n{"iter": 2, "loss": 2.2, "x": "y"}\n', "ettr formats steps"),
+        ('run 7 began\n{"iter": 1, "loss": 2.3, "x": "y"}\n{"iter": 2, "loss": 2.2, "x": "y"}\n', "ettr formats steps"),
+        ("50/1000 [01:40<31:40, 2.00s/it]\n{'loss': 2.3, 'learning_rate': 0.1}\n" * 4, "line 1.*ettr formats steps"),
+        ("step: 10\ntrain loss: 2.3\n" * 4, "line 1.*ettr formats steps"),
         ("epoch,step,train_loss\n0,1,2.3\n0,2,2.2\n", "no column of their times.*'epoch', 'step'"),
         ("Step,run-1 - loss\n1,2.3\n2,2.2\n", "no column of their times"),
         ('[{"step": 10, "loss": 2.3}, {"step": 20, "loss": 2.2}]', "no column of their times"),
@@ -386,10 +421,19 @@ def test_a_log_without_net_progress_is_predicted_for_the_steps_that_it_executed(
 
 
 def test_steps_for_which_no_time_is_left_are_counted(read):
-    at = "2024-05-02 00:00:0"
-    lines = ["time,step", f"{at}0,0", f"{at}0,100", f"{at}a line cut short", f"{at}0,0", f"{at}0,100", f"{at}1,01"]
+    at = "2024-05-02 00:00:"
+    lines = [
+        "time,step",
+        f"{at}00,0",
+        f"{at}00,100",
+        f"{at}a line cut short",
+        f"{at}20,0",
+        f"{at}20,100",
+        f"{at}21,101",
+    ]
     run = read(lines, format="steps", step_s=1.0)
-    assert run.hours["productive_h"] == 0 and "200 steps of 1 s take longer" in run.doubts[0]
+    assert run.hours["productive_h"] * 3600 == pytest.approx(101 / 201)
+    assert "201 steps of 1 s take longer" in run.doubts[0]
 
 
 # --------------------------------------------------------------------------- goodput as a chart

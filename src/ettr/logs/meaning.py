@@ -44,6 +44,10 @@ _BOOLEANS = {"1": True, "10": True, "true": True, "yes": True, "0": False, "00":
 _MOST_WORDS = 20
 """Most different texts in a column of states, unless its name is that of a state."""
 _NEARLY_ALL, _HALF = 0.8, 0.5
+_MEASUREMENT = re.compile(
+    r"([-+]?[0-9][0-9,]*(?:\.[0-9]+)?(?:e[-+]?[0-9]+)?)(?:\s*[%°]?|\s+[a-z%°/]{1,10}(?: [a-z]{1,4})?)", re.IGNORECASE
+)
+_COMMA = re.compile(r"[-+]?[0-9]+,(?:[0-9]{1,2}|[0-9]{4,})")
 _FEWEST_SAMPLES, _EQUAL = 5, 0.1
 """Rows from which on a table may be one of metrics, and by how much equal intervals differ."""
 
@@ -215,33 +219,36 @@ def _xid_filters(sample: _Sample) -> list[Filter]:
 def _refuse_samples(sample: _Sample) -> None:
     """Refuse a table of metrics, whose every row would count as a failure.
 
-    Its rows have numbers, and two of three marks: the numbers have decimals, the times are at equal intervals, and no
-    column has causes or components.
+    Its rows have numbers, at equal intervals, or with decimals and without a column of causes or components.
     """
-    if sample.options.columns or {"end", "duration"} & set(sample.columns):
+    names = {plain_name(name) for name in sample.present}
+    if sample.options.columns or ({"end", "duration"} & set(sample.columns) and not {"value", "measurement"} <= names):
         return
     taken = {column for columns in sample.columns.values() for column in columns}
     numbers = {column: _numbers(sample.texts(column)) for column in sample.present if column not in taken}
-    numbers = {column: values for column, values in numbers.items() if values.size > _HALF * len(sample.first.numbers)}
+    numbers = {
+        column: values for column, values in numbers.items() if values.size > _HALF * sample.counts(column).total()
+    }
     measured = [column for column, values in numbers.items() if (values % 1 != 0).mean() > _HALF]
     if len(sample.first.numbers) < _FEWEST_SAMPLES or not numbers:
         return
-    n_marks = bool(measured) + (not {"cause", "component"} & set(sample.columns))
-    if n_marks + (n_marks == 1 and _at_equal_intervals(sample)) < 2:
+    has_causes = bool({"cause", "component"} & set(sample.columns))
+    if not (measured and not has_causes) and not _at_equal_intervals(sample):
         return
     first = (measured or list(numbers))[0]
+    example = next(text.strip() for text in sample.texts(first) if text.strip())
     raise InputError(
         f"the rows of {sample.place} look like samples of metrics, not failures: they have numbers in {first!r}, such "
-        f"as {sample.texts(first)[0].strip()[:40]!r}. If they are failures, name the columns, e.g. "
+        f"as {example[:40]!r}. If they are failures, name the columns, e.g. "
         f'`columns={{"start": "{sample.columns["start"][0]}"}}`; a table of training steps needs a time and a step '
         "(see `ettr formats steps`), and readings of GPUs go to `ettr telemetry`"
     )
 
 
 def _numbers(texts: Sequence[str]) -> np.ndarray:
-    """The numbers in a column."""
-    values: np.ndarray = pd.to_numeric(pd.Series(texts, dtype=object), errors="coerce").dropna().to_numpy(dtype=float)
-    return values
+    """The numbers in a column, also before a unit and with decimal commas or commas between thousands."""
+    found = filter(None, (_MEASUREMENT.fullmatch(text.strip()) for text in texts))
+    return np.array([float(match[1].replace(",", "." if _COMMA.fullmatch(match[1]) else "")) for match in found])
 
 
 def _at_equal_intervals(sample: _Sample) -> bool:

@@ -18,7 +18,7 @@ from ettr.logs.options import Options
 from ettr.logs.records import take_records
 from ettr.logs.rows import Batch
 
-_BATCH = 20_000
+_BATCH, _DEEPEST = 20_000, 4
 _Batch = list[tuple[int, dict[str, Any]]]
 
 
@@ -84,7 +84,7 @@ def _digest(record: dict[str, Any]) -> int:
 
 
 def _flat(items: Iterator[tuple[int, Any]], ledger: Ledger, word: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Members of members as ``outer.inner``, one level deep."""
+    """Members of members as ``outer.inner``, down to ``_DEEPEST`` levels."""
     for number, item in items:
         if not isinstance(item, dict):
             ledger.not_parsed("not an object", place=f"{word} {number:,}")
@@ -92,10 +92,19 @@ def _flat(items: Iterator[tuple[int, Any]], ledger: Ledger, word: str) -> Iterat
         flat: dict[str, Any] = {}
         for name, value in item.items():
             if isinstance(value, dict):
-                flat |= {f"{name}.{inner}": deep for inner, deep in value.items()}
+                flat |= _leaves(value, name)
             else:
                 flat[name] = value
         yield number, flat
+
+
+def _leaves(members: dict[str, Any], path: str, depth: int = _DEEPEST) -> dict[str, Any]:
+    """The members of an object below a path, with those of its own objects."""
+    flat: dict[str, Any] = {}
+    for name, value in members.items():
+        inner = f"{path}.{name}"
+        flat |= _leaves(value, inner, depth - 1) if isinstance(value, dict) and depth > 1 else {inner: value}
+    return flat
 
 
 def _text(value: Any) -> str:

@@ -446,7 +446,7 @@ def _step_times(processes: list[Process], name: str) -> tuple[float, float, floa
     if middle == 0:
         raise InputError(
             f"{name} does not have the time of a step, and its times are too coarse to infer it: give `step_s`, the "
-            "seconds of one step while training"
+            "seconds of one step while training, or `time_unit` if the times are numbers"
         )
     return float(low), float(middle), float(high)
 

@@ -18,6 +18,7 @@ from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
 from ettr.files.tables import DelimitedTable, cells_with_points, columns_found, first_line, header_of, plain_name
 from ettr.files.times import SECOND, NoTime, epoch_s, joined
+from ettr.logs.columns import is_start
 from ettr.logs.options import Options
 from ettr.logs.training.steps import StepLog
 
@@ -43,13 +44,15 @@ _NAMES = {role: tuple(names.split()) for role, names in _COMMON_NAMES.items()}
 _OF_FAILURES = ("node", "host", "hostname", "component", "cause", "error", "kind", "event", "reason", "message")
 """A table with one of these columns is a failure log, even if it has steps."""
 _A_STEP = re.compile(
-    r"\b(?:(?:global_|train_)?steps?|iter(?:ation)?s?|num_updates|batch)\b[\"'\s:=/\[(]{0,4}[0-9]", re.IGNORECASE
+    r"\b(?:(?:global_|train_|current_)?steps?|iter(?:ation)?s?(?:\(train\))?|num_updates|batch)\b[\"'\s:=/\[(]{0,4}[0-9]"
+    r"|\b[0-9]+/[0-9]+ \[",
+    re.IGNORECASE,
 )
 _A_METRIC = re.compile(
     r"loss\b|\b(?:lr|learning_rate|grad_norm|mfu|tflops?|ppl|tokens_per_\w+|tok/s|it/s|s/it)\b", re.IGNORECASE
 )
 _FEWEST_STEPS, _SHARE_OF_STEPS = 2, 0.2
-"""Lines with a step and a metric, and their share of the first lines, from which on they are a training log."""
+"""Lines with a step, and lines with a metric, from which on a text is a training log, and their share of the lines."""
 _MEMBER = re.compile(r'"([^"\\]{1,100})"\s*:')
 
 
@@ -119,10 +122,10 @@ def _is_number(value: Any) -> bool:
 
 
 def names_in(head: list[str]) -> list[str]:
-    """Return the names of the columns of a table, or of the members of the first record of JSON."""
+    """Return the names of the columns of a table, or of the members of the first records of JSON."""
     first = first_line(head).lstrip()
     if first.startswith(("{", "[")):
-        return list(dict.fromkeys(_MEMBER.findall("\n".join(head).partition("}")[0])))
+        return list(dict.fromkeys(_MEMBER.findall("\n".join(head))))
     return header_of(first)[0]
 
 
@@ -135,9 +138,12 @@ def has_steps(names: Sequence[str]) -> bool:
 def place_of_steps(head: list[str]) -> str:
     """Return the first line of a text that looks like the log of an unknown training framework; empty if none does."""
     lines = [line for line in head if line.strip()]
-    places = [i for i, line in enumerate(lines, 1) if _A_STEP.search(line) and _A_METRIC.search(line)]
-    enough = len(places) >= max(_FEWEST_STEPS, _SHARE_OF_STEPS * len(lines))
-    return f"line {places[0]}: {lines[places[0] - 1].strip()[:60]!r}" if enough else ""
+    measured = [line for line in lines if _A_METRIC.search(line)]
+    stepping = [line for line in lines if _A_STEP.search(line) or len(set(_A_METRIC.findall(line.lower()))) > 1]
+    fewest = max(_FEWEST_STEPS, _SHARE_OF_STEPS * len(lines))
+    if any(map(is_start, header_of(first_line(head))[0])) or min(len(measured), len(stepping)) < fewest:
+        return ""
+    return f"line {head.index(stepping[0]) + 1}: {stepping[0].strip()[:60]!r}"
 
 
 def _sniff_table(head: list[str]) -> bool:

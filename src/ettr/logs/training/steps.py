@@ -16,6 +16,11 @@ SAVE, LOAD = "saves", "loading"
 
 _TOGETHER_S, _SLACK_S = 10.0, 5.0
 """Starts by several ranks within the first are one start; lines may be out of order by the second. [s]"""
+_FEW_SOON = 2
+_MANY_PROCESSES, _MOST_RESTARTS = 10, 0.4
+"""Processes, and their share of the lines, above which steps of several runs alternate."""
+_FAR_AHEAD = 0.01
+"""A step that would have taken less than this share of the usual time is no step of the run."""
 _DAY_S = H_PER_DAY * S_PER_H
 _PAUSE_S = 30 * _DAY_S
 """A time this far after all earlier ones is ignored, unless it is that of a step. [s]"""
@@ -92,8 +97,9 @@ class StepLog:
         self.named_s: dict[str, list[float]] = {}
         self.n_inferred = 0
         self._writer: dict[int, str] = {}
-        self._n_lines = self._n_back = 0
-        self._first_back = ""
+        self._n_lines = self._n_back = self._n_soon = 0
+        self._first_back = self._first_soon = ""
+        self._last_step_s = _TOGETHER_S
 
     @property
     def now(self) -> Process:
@@ -154,7 +160,7 @@ class StepLog:
         """
         self._n_lines += 1
         now = self.now
-        if self._writer.get(step, writer) != writer:
+        if at_s is None and self._writer.get(step, writer) != writer:
             return self.ledger.merged("same step from another rank", place=place)
         if at_s is None:
             at_s = self._inferred_s(step, step_s)
@@ -166,11 +172,14 @@ class StepLog:
             self._n_back += 1
             self._first_back = self._first_back or place
             return self.ledger.not_parsed("time before that of earlier lines", place=place)
+        self._last_step_s = step_s if np.isfinite(step_s) else now.last_step_s or self._last_step_s
         if now.step and step <= now.step[-1]:
-            # other metrics of a step follow it at once; a restart takes longer than a step
-            if step == now.step[-1] and at_s - now.time_s[-1] < max(1.0, now.last_step_s):
-                return self.ledger.merged("repeated step", place=place)
+            # the first line after a restart takes at least one step
+            if at_s - now.time_s[-1] < max(1.0, self._last_step_s):
+                return self._soon(step, now.step[-1], place)
             now = self._begin()
+        elif len(now.step) > 1 and at_s - now.time_s[-1] < _FAR_AHEAD * now.last_step_s * (step - now.step[-1]):
+            return self.ledger.not_parsed("step far ahead of its time", place=f"{place}: {step}")
         self._writer[step] = writer
         if at_s > self.last_s + _PAUSE_S and now.step:
             self.ledger.doubt(
@@ -194,8 +203,20 @@ class StepLog:
         if self._n_back > _MOST_BACK * self._n_lines:
             raise InputError(
                 f"{name} must be in order of time, but times go back at {self._first_back}, and {self._n_back:,} of "
-                f"{self._n_lines:,} steps are before earlier ones. Join logs of one run in order of time, and read "
-                "logs of several runs one by one"
+                f"{self._n_lines:,} steps are before earlier ones. Join logs of one run in order of time, read logs "
+                "of several runs one by one, and give times in UTC if clocks were set back"
+            )
+        if self._n_soon > max(_FEW_SOON, _MOST_BACK * self._n_lines):
+            raise InputError(
+                f"{name} must have the steps of one run, but {self._n_soon:,} of {self._n_lines:,} come sooner after a "
+                f"later one than a step takes, the first at {self._first_soon}: several runs, hosts or metrics with "
+                "steps of their own share the log. Keep one of them, e.g. with grep"
+            )
+        n_processes = sum(bool(process.step) for process in self.processes)
+        if n_processes > max(_MANY_PROCESSES, _MOST_RESTARTS * self._n_lines):
+            raise InputError(
+                f"{name} must have the steps of one run, but they fall at {n_processes - 1:,} of {self._n_lines:,} "
+                "lines: several runs share the log. Keep one of them, e.g. with grep"
             )
         if self._n_back:
             self.ledger.doubt(
@@ -208,14 +229,23 @@ class StepLog:
         if n_steps < 2 or not self.last_s > self.first_s:
             counted = f"{n_steps:,} at one time" if n_steps > 1 else f"{n_steps} step{'' if n_steps else 's'}"
             raise InputError(
-                f"{name} must have at least two steps at different times, got {counted}; add times to lines without "
-                "them while they are written: torchrun ... | ts '%Y-%m-%dT%H:%M:%S'"
+                f"{name} must have at least two steps at different times, got {counted}. "
+                f"{self.ledger.reasons() or 'Nothing else is left out'}. Lines without times get them while they are "
+                "written: torchrun ... | ts '%Y-%m-%dT%H:%M:%S'"
             )
         if self.n_inferred:
             self.ledger.doubt(
                 f"{self.n_inferred:,} of {self._n_lines:,} steps have no time stamp: their times are inferred from the "
                 "time of a step, so saves and waits between them are not detected"
             )
+
+    def _soon(self, step: int, last: int, place: str) -> None:
+        """Leave out a step that is not ahead of the last one and comes sooner than a step takes."""
+        if step in self._writer:
+            return self.ledger.merged("same step from another rank, or another metric of it", place=place)
+        self._n_soon += 1
+        self._first_soon = self._first_soon or f"{place} step {step:,} follows step {last:,}"
+        return self.ledger.dropped("step before the last one, sooner than a step takes", place=place)
 
     def _inferred_s(self, step: int, step_s: float) -> float | None:
         """Time of a step line without a time stamp; None without an earlier time or the time of a step."""
