@@ -235,6 +235,8 @@ def test_lifetimes_are_a_question_of_their_own(in_words, as_json, refused, tmp_p
     answer = as_json(*command)
     assert answer["whole"]["n"] == 60 and [cohort["name"] for cohort in answer["cohorts"]] == ["X", "Y"]
     assert "units.csv has no column 'site'" in refused("fit", "units.csv", "--lifetimes", "--split", "site")
+    for unused in (("--nodes", "4"), ("--by", "day"), ("--scenario-out", "mine.yml"), ("--year", "2024")):
+        assert f"{unused[0]} is not for lifetimes" in refused("fit", "units.csv", "--lifetimes", *unused)
 
 
 # --------------------------------------------------------------------------- training logs

@@ -147,7 +147,7 @@ def test_few_failures_tell_no_median_and_no_shape(lives):
     note, differ = fitted.report()[1].text, fitted.report()[3].text
     assert note.startswith("75% of the units live longer than 10 days, the last age at which one failed.")
     assert "A Weibull fit takes at least five different ages" in note and fitted.whole.weibull is None
-    assert differ.endswith(" may have the same lifetimes (log-rank, p = 0.32).")
+    assert differ.endswith(" may have the same lifetimes (log-rank, p = 1).")
     assert isinstance(fitted.whole.curve, pd.DataFrame) and np.isinf(fitted.whole.median_h)
 
 
@@ -177,9 +177,24 @@ def test_a_cohort_without_failures_is_compared(lives):
     fitted = unit_lifetimes(lives("age_d,failed,vendor\n" + "\n".join(rows), split="vendor"))
     censored = stats.CensoredData(right=np.full(10, 400.0))
     assert fitted.cohorts_p == pytest.approx(stats.logrank(censored, stats.CensoredData(ages)).pvalue)
-    assert 2.9e-6 < fitted.cohorts_p < 3.1e-6
+    assert 2.9e-6 < fitted.cohorts_p < 3.1e-6 and "have different lifetimes" in fitted.report()[3].text
     other = unit_lifetimes(lives("age_d,failed,rack\n10,no,a\n20,no,a\n50,no,c\n", split="rack"))
     assert other.cohorts_p is None and "no unit failed" in other.report()[3].text
+
+
+def test_the_p_value_of_few_failures_is_that_of_their_draws():
+    """One failure among 11 units at risk is that of the only B in 1 of 11 draws; four of four in 1 of 70."""
+    survivors = (np.full(10, 400.0), np.zeros(10, dtype=bool))
+    assert log_rank([survivors, ([5.0], [True])]) == pytest.approx(1 / 11, abs=0.01)
+    alive, dead = (np.full(4, 400.0), np.zeros(4, dtype=bool)), (np.arange(1.0, 5.0), np.ones(4, dtype=bool))
+    assert log_rank([alive, dead]) == pytest.approx(1 / 70, abs=0.004)
+
+
+def test_cohorts_of_different_ages_cannot_be_compared(lives):
+    rows = ["100,1,A", "200,1,A", "210,1,A", "220,1,A", "250,1,A", "50,0,B", "50,0,B"]
+    fitted = unit_lifetimes(lives("\n".join(["age_d,failed,vendor", *rows]), split="vendor"))
+    assert fitted.cohorts_p is None
+    assert fitted.report()[3].text.endswith("cannot be compared: no unit failed at an age that others reached.")
 
 
 def test_where_none_failed_the_bound_is_exact(lives):
@@ -187,13 +202,3 @@ def test_where_none_failed_the_bound_is_exact(lives):
     assert fitted.report()[1].text.startswith(
         "None of 100 units failed in 6 h of service or more: at least 96.4% of such units live longer (95%, exact)."
     )
-
-
-def test_a_cohort_without_a_failure_is_compared(lives):
-    """By hand: z = 4.68."""
-    rows = ["400,0,A"] * 10 + [f"{age},1,B" for age in range(30, 301, 30)]
-    fitted = unit_lifetimes(lives("\n".join(["age_d,failed,vendor", *rows]), split="vendor"))
-    assert fitted.cohorts_p == pytest.approx(3e-6, rel=0.1)
-    assert "have different lifetimes" in fitted.report()[3].text
-    alive = unit_lifetimes(lives("age_d,failed,vendor\n10,0,X\n20,0,Y\n", split="vendor"))
-    assert alive.cohorts_p is None and alive.report()[3].text.endswith("cannot be compared: no unit failed.")

@@ -315,6 +315,11 @@ def test_steps_of_several_runs_in_one_log_are_refused(read, rows, words):
         read(["time,step", *(row for n in range(40) for row in rows(n))])
 
 
+def test_the_arguments_above_the_steps_may_be_long(write):
+    arguments = [f"  argument_{n} ........................ {n}" for n in range(1000)]
+    assert training_runs.is_training_log(write("\n".join([*arguments, *texts.megatron(texts.run(1)[0])])))
+
+
 def test_failure_logs_are_no_training_logs(write):
     for text in ("time,node\n2025-06-01 10:00:00,n1\n", "time,step,cause\n2025-06-01,3,GPU\n", "opened,host\n1,n2\n"):
         assert not training_runs.is_training_log(write(text))

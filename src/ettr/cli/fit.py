@@ -190,7 +190,14 @@ def fit(
     # a long log takes minutes to read, so options are checked first
     column, sizes = options.cohorts(split)
     header = None if columns is None else columns.split(",")
+    training: dict[str, object] = {"--step-s": step_s, "--by": by, "--fail-below": fail_below}
     if lifetimes:
+        others = {"--nodes": nodes, "--inventory": inventory, "--format": format_, "--year": year, "--where": where}
+        others |= {"--down": down, "--up": up, "--failure-severity": failure_severity, "--planned": planned}
+        others |= {"--gpus": gpus, "--like": like, "--scenario-out": scenario_out}
+        for option, value in (others | training).items():
+            if value is not None:
+                raise InputError(f"{option} is not for lifetimes of units: drop it, or --lifetimes")
         with terminal.progress(quiet or as_json) as report:
             lives = read_lifetimes(
                 log,
@@ -237,7 +244,7 @@ def fit(
             terminal.show("fit-training", realised, as_json, {})
         options.fail_unmet("the ETTR of the run", run.ettr, {"--fail-below": fail_below})
         return
-    for option, value in {"--step-s": step_s, "--by": by, "--fail-below": fail_below}.items():
+    for option, value in training.items():
         if value is not None:
             raise InputError(f"{option} is for training logs, and {log} has none of their formats (see `ettr formats`)")
     with terminal.progress(quiet or as_json) as report:

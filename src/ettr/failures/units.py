@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 AGES_D = (30.0, 90.0, 365.0)
 """Ages at which survival is reported. [d]"""
 _MOST_COHORTS, _STEPS = 12, 200
+_FEW_FAILURES, _DRAWS = 5, 20_000
+"""Failures below which a p-value is simulated, and draws for it."""
 _ROUNDING = 1e-9
 _METHODS = (
     "Intervals of survival are exact (Clopper-Pearson) before the first failure and before the first censored unit, "
@@ -143,15 +145,15 @@ def unit_lifetimes(lives: Lives, level: float = 0.95) -> UnitLifetimes:
     table = lives.table
     by_name = table.groupby("cohort", observed=True, sort=False) if lives.split else []
     cohorts = sorted((_survival(str(name), rows, level) for name, rows in by_name), key=lambda cohort: -cohort.n)
+    groups = [(rows["duration_h"], rows["observed"]) for _, rows in by_name]
+    cohorts_p = log_rank(groups) if len(cohorts) > 1 and table["observed"].any() else np.nan
     left_out = [f"{row.n:,} rows {row.action}: {row.reason} ({row.example})" for row in lives.ledger.itertuples()]
     return UnitLifetimes(
         source=lives.source,
         whole=_survival("all", table, level),
         split=lives.split,
         cohorts=tuple(cohorts[:_MOST_COHORTS]),
-        cohorts_p=log_rank([(rows["duration_h"], rows["observed"]) for _, rows in by_name])
-        if len(cohorts) > 1 and table["observed"].any()
-        else None,
+        cohorts_p=None if np.isnan(cohorts_p) else cohorts_p,
         level=level,
         notes=(*left_out, *lives.notes),
     )
@@ -195,13 +197,19 @@ def log_rank(groups: Sequence[tuple[Any, Any]]) -> float:
     groups : sequence of (duration_h, observed)
         Lifetimes of each group, and which of them ended; at least two groups. [h]
 
+    Returns
+    -------
+    float
+        NaN if no unit fails while units of other groups of the same age are observed.
+
     Notes
     -----
     :func:`scipy.stats.logrank` compares two groups; this one compares any number. At each age with failures, the
     failures of a group are hypergeometric given the failures of all groups. With observed minus expected failures
     :math:`O - E` summed over the ages, and their covariance :math:`V` summed too, the statistic
     :math:`(O - E)^T V^{-1} (O - E)` is :math:`\chi^2` with one degree of freedom less than there are groups
-    (Mantel 1966; Peto and Peto 1972).
+    (Mantel 1966; Peto and Peto 1972). That holds for many failures: with fewer than five, the probability is the share
+    of 20,000 draws of the failures at each age with a statistic at least as large.
 
     Examples
     --------
@@ -224,11 +232,22 @@ def log_rank(groups: Sequence[tuple[Any, Any]]) -> float:
     n, d = at_risk.sum(axis=1), failed.sum(axis=1)
     share = at_risk / n[:, None]
     weight = np.where(n > 1, d * (n - d) / np.maximum(n - 1, 1), 0.0)
-    excess = (failed - d[:, None] * share).sum(axis=0)
     covariance = np.diag((weight[:, None] * share).sum(axis=0)) - (share * weight[:, None]).T @ share
+    if not covariance.any():
+        return np.nan
     # the excesses sum to zero, so one group is redundant
-    statistic = float(excess[:-1] @ np.linalg.pinv(covariance[:-1, :-1]) @ excess[:-1])
-    return float(scipy.stats.chi2.sf(statistic, len(groups) - 1))
+    inverse = np.linalg.pinv(covariance[:-1, :-1])
+
+    def statistic(failed: np.ndarray) -> np.ndarray:
+        excess = (failed - d[:, None] * share).sum(axis=-2)[..., :-1]
+        return np.asarray(np.einsum("...i,ij,...j", excess, inverse, excess))
+
+    if d.sum() >= _FEW_FAILURES:
+        return float(scipy.stats.chi2.sf(statistic(failed), len(groups) - 1))
+    rng = np.random.default_rng(0)
+    ages_at_risk = zip(at_risk.astype(int), d.astype(int), strict=True)
+    drawn = [rng.multivariate_hypergeometric(units, n_failed, _DRAWS) for units, n_failed in ages_at_risk]
+    return float((statistic(np.stack(drawn, axis=1)) >= statistic(failed) * (1 - _ROUNDING)).mean())
 
 
 def _half(survival: Survival, level: float) -> str:
@@ -281,8 +300,10 @@ def _between(row: pd.Series) -> str:
 
 
 def _differ(lifetimes: UnitLifetimes) -> str:
-    names = listed([cohort.name for cohort in lifetimes.cohorts[:4]])
+    more = ["others"] if len(lifetimes.cohorts) > 4 else []
+    names = listed([*(cohort.name for cohort in lifetimes.cohorts[:4]), *more])
     if lifetimes.cohorts_p is None:
-        return f"Cohorts by {lifetimes.split} ({names}) cannot be compared: no unit failed."
+        why = "no unit failed" if not lifetimes.whole.n_failed else "no unit failed at an age that others reached"
+        return f"Cohorts by {lifetimes.split} ({names}) cannot be compared: {why}."
     differ = "have different lifetimes" if lifetimes.cohorts_p < SIGNIFICANT else "may have the same lifetimes"
     return f"Cohorts by {lifetimes.split} ({names}) {differ} (log-rank, {probability(lifetimes.cohorts_p)})."

@@ -136,6 +136,9 @@ def with_hours(
         fitting = [column for column in same if parts[column] == wanted]
         if fitting or (wanted == "date" and len(free) == 1):
             joined[role] = (name, (fitting or free)[0])[:: 1 if wanted == "hour" else -1]
+            dates, hours = (texts[column] for column in joined[role])
+            if any(date.strip() and not hour.strip() for date, hour in zip(dates, hours, strict=True)):
+                ledger.note(f"dates without an hour in {joined[role][1]!r} are read as midnight")
         elif wanted == "hour" and same and any(map(str.strip, texts[same[0]])):
             sentence = _NO_HOURS.format(name, same[0], _first(texts[same[0]]))
             if role not in mapping:

@@ -30,7 +30,7 @@ Lines = Iterator[tuple[int, str]]
 STDIN = "-"
 _COPIES: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 """Copies of standard input, so that it can be read again for another format."""
-HEAD_LINES = 200
+HEAD_LINES = 2_000
 HEAD_WIDTH = 10_000
 
 _BLOCK = 1 << 18
@@ -134,7 +134,7 @@ class Source:
         Returns
         -------
         list of str
-            At most 200 lines of at most 10,000 characters.
+            At most 2,000 lines of at most 10,000 characters.
         """
         text = self._start.removeprefix(_BOM).replace(b"\0", b"").decode("utf-8", "replace")
         return [line.rstrip("\r")[:HEAD_WIDTH] for line in text.split("\n", HEAD_LINES)[:HEAD_LINES]]

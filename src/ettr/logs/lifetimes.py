@@ -216,7 +216,8 @@ class _Reading:
         if until_us is not None:
             return until_us
         self._ledger.note(
-            "units still in service are taken as observed until the last time in the file; set another with `until`"
+            "units still in service are taken as observed until the last time in the file; give "
+            "the end of the window if it was later"
         )
         return int(times.max(initial=0))
 
