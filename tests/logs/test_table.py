@@ -297,6 +297,13 @@ def test_points_between_thousands_and_decimal_commas_are_refused(read):
     assert log.hours("end").tolist() == [26.5, 48 + 1234.5]
 
 
+@pytest.mark.parametrize(("delimiter", "is_doubtful"), [(";", True), (",", False)])
+def test_points_that_may_separate_thousands_are_a_caution_between_semicolons(read, delimiter, is_doubtful):
+    rows = [("start", "node", "duration_s"), *((f"2024-05-0{i}", "a", f"{i}.500") for i in (2, 3))]
+    doubts = read("\n".join(map(delimiter.join, rows)), window="2024-05-01/2024-06-01").doubts
+    assert any("1.500 is not 1500" in doubt for doubt in doubts) == is_doubtful
+
+
 # --------------------------------------------------------------------------- quotes
 
 

@@ -153,7 +153,7 @@ def numbers_with_points(texts: Sequence[str], delimiter: str, name: str, ledger:
     name : str
         Name of the column, for messages.
     ledger : Ledger
-        Takes a note if there is such a number.
+        Takes a note if there is such a number, and a caution on points that may separate thousands.
 
     Raises
     ------
@@ -167,6 +167,8 @@ def numbers_with_points(texts: Sequence[str], delimiter: str, name: str, ledger:
     """
     changed = {text for text in texts if "," in text and _WITH_COMMA.fullmatch(text)}
     if not changed:
+        if decimal_comma(delimiter) and texts and all(map(_PERHAPS_THOUSANDS.fullmatch, texts)):
+            ledger.doubt(f"points in {name!r} are read as decimal signs: 1.500 is not 1500")
         return texts
     # between semicolons all commas are decimal signs, so a point may separate thousands
     doubtful = [text for text in texts if "," not in text] if decimal_comma(delimiter) else sorted(changed)
