@@ -225,6 +225,10 @@ def test_codes_of_unknown_kind_are_named_and_counted_apart(code):
     assert f"Xid {code} (2 messages) not counted" in log.doubts
 
 
+def test_known_codes_are_no_caution():
+    assert not outcome(FORMAT, "\n".join([line("02:00:00", 79), line("03:00:00", 31)])).doubts
+
+
 def test_the_table_of_codes_follows_the_catalogue():
     """No action means no failure, and a reset means one."""
     table = evidence.table("xid_codes").set_index("code")

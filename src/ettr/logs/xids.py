@@ -45,9 +45,9 @@ class UnknownXids(Counter[int]):
 
     def doubt(self, ledger: Ledger) -> None:
         """Add the caution, if there are such Xids."""
-        unknown = listed([f"{code} ({n:,} message{'' if n == 1 else 's'})" for code, n in sorted(self.items()) if n])
-        if unknown:
+        if self.total():
+            unknown = [f"{code} ({n:,} message{'' if n == 1 else 's'})" for code, n in sorted(self.items()) if n]
             ledger.doubt(
-                f"Xid {unknown} not counted, because NVIDIA's catalogue does not say whether it stops a job: look it "
-                "up; if it does, the rate is too low"
+                f"Xid {listed(unknown)} not counted, because NVIDIA's catalogue does not say whether it stops a job: "
+                "look it up; if it does, the rate is too low"
             )
