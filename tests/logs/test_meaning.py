@@ -174,6 +174,9 @@ FAILURES = {
     "a cause and a cost": _rows(
         "time,cause,cost", lambda i: f"2024-05-{1 + i * i % 28:02d} {i % 24:02d}:07,GPU,{i / 7:.2f}"
     ),
+    "a failure each day, with its cause and GPU": _rows(
+        "date,cause,gpu", lambda i: f"2024-{5 + i // 28:02d}-{1 + i % 28:02d},GPU,{i % 8}"
+    ),
     "a daily test and its cause": _rows("time,cause", lambda i: f"2024-05-02 10:{i:02d},GPU"),
 }
 

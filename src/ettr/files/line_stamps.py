@@ -10,11 +10,13 @@ from ettr.files.clock import StampClock
 from ettr.files.ledger import Ledger
 from ettr.files.times import NoTime
 
-_ISO = re.compile(r"(?<![\d-])\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?(?!\d)", re.ASCII)
-_GLOG = re.compile(r"\b[IWEF](\d{1,2})(\d\d) (\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))? ", re.ASCII)
-"""Of absl and glog, without a year."""
-_MONTH_FIRST = re.compile(r"\b(\d\d)/(\d\d)/(\d{4}) (\d\d:\d\d:\d\d)(?= \[[A-Z]+\|)", re.ASCII)
-"""Of nanotron."""
+_STAMP = re.compile(
+    r"(?<![\d-])\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?(?!\d)"
+    r"|\b[IWEF](\d{1,2})(\d\d) (\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))? "
+    r"|\b(\d\d)/(\d\d)/(\d{4}) (\d\d:\d\d:\d\d)(?= \[[A-Z]+\|)",
+    re.ASCII,
+)
+"""ISO; that of absl and glog, without a year; that of nanotron, with the month first."""
 _WITHIN, _LONGEST = 160, 40
 """A time stamp must start within the first characters of a line, after a launcher's prefix, and has at most 40."""
 
@@ -45,26 +47,23 @@ def stamp_in(line: str, clock: StampClock) -> int | None:
     match = _first(line)
     if match is None:
         return None
-    if match.re is _ISO:
-        return clock.us_of_iso(match[0])
-    if match.re is _GLOG:
+    if match[1]:
         month, day, hour, minute, second = map(int, match.group(1, 2, 3, 4, 5))
         return clock.us_without_year(month, day, hour, minute, second, int((match[6] or "").ljust(6, "0")[:6]))
-    return clock.us_of_iso(f"{match[3]}-{match[1]}-{match[2]} {match[4]}")
+    return clock.us_of_iso(f"{match[9]}-{match[7]}-{match[8]} {match[10]}" if match[7] else match[0])
 
 
 def _first(line: str) -> re.Match[str] | None:
     """The first time stamp that starts near the start of a line."""
-    found = (pattern.search(line, 0, _WITHIN + _LONGEST) for pattern in (_ISO, _GLOG, _MONTH_FIRST))
-    near = [match for match in found if match and match.start() < _WITHIN]
-    return min(near, key=lambda match: match.start(), default=None)
+    match = _STAMP.search(line, 0, _WITHIN + _LONGEST)
+    return match if match and match.start() < _WITHIN else None
 
 
 def latest_year(head: Iterable[str], ledger: Ledger) -> int | None:
     """Return the latest possible year of the first time stamp without one, with a note; None if all have a year."""
     for line in head:
         match = _first(line)
-        if match is not None and match.re is _GLOG:
+        if match is not None and match[1]:
             now = datetime.now(UTC)
             year = now.year - ((int(match[1]), int(match[2])) > (now.month, now.day))
             ledger.note(

@@ -18,7 +18,7 @@ from ettr.files.columns import Columns, with_hours
 from ettr.files.durations import durations_us, unit_us
 from ettr.files.ledger import Ledger
 from ettr.files.tables import columns_found, plain_name, same_name
-from ettr.files.times import UNITS
+from ettr.files.times import DAY, UNITS
 from ettr.logs import states
 from ettr.logs.columns import find_columns
 from ettr.logs.nodes import SYSTEMS
@@ -219,7 +219,8 @@ def _xid_filters(sample: _Sample) -> list[Filter]:
 def _refuse_samples(sample: _Sample) -> None:
     """Refuse a table of metrics, whose every row would count as a failure.
 
-    Its rows have numbers, at equal intervals, or with decimals and without a column of causes or components.
+    Its rows have numbers at equal intervals, or numbers with decimals and no column of causes or components. In a table
+    with causes, days are no equal intervals, because they may be the dates of failures.
     """
     names = {plain_name(name) for name in sample.present}
     if sample.options.columns or ({"end", "duration"} & set(sample.columns) and not {"value", "measurement"} <= names):
@@ -233,7 +234,8 @@ def _refuse_samples(sample: _Sample) -> None:
     if len(sample.first.numbers) < _FEWEST_SAMPLES or not numbers:
         return
     has_causes = bool({"cause", "component"} & set(sample.columns))
-    if not (measured and not has_causes) and not _at_equal_intervals(sample):
+    is_regular = 0 < _equal_interval(sample) < (DAY if has_causes else np.inf)
+    if not is_regular and (has_causes or not measured):
         return
     first = (measured or list(numbers))[0]
     example = next(text.strip() for text in sample.texts(first) if text.strip())
@@ -251,15 +253,17 @@ def _numbers(texts: Sequence[str]) -> np.ndarray:
     return np.array([float(match[1].replace(",", "." if _COMMA.fullmatch(match[1]) else "")) for match in found])
 
 
-def _at_equal_intervals(sample: _Sample) -> bool:
-    """Whether most records of a node follow the one before after the same time, to 10%."""
+def _equal_interval(sample: _Sample) -> float:
+    """The time after which most records of a node follow the one before, to 10%; 0 without one. [us]"""
     us, good = sample.options.clock(Ledger()).us_series(
         pd.Series(sample.texts(sample.columns["start"][0]), dtype=object)
     )
     frame = pd.DataFrame({"node": sample.nodes(), "us": us})[good].sort_values(["node", "us"])
     steps = frame.groupby("node")["us"].diff().dropna()
     steps = steps[steps > 0]
-    return len(steps) >= _FEWEST_SAMPLES - 1 and bool(((steps / steps.median() - 1).abs() < _EQUAL).mean() > _HALF)
+    if len(steps) < _FEWEST_SAMPLES - 1 or ((steps / steps.median() - 1).abs() < _EQUAL).mean() <= _HALF:
+        return 0.0
+    return float(steps.median())
 
 
 # --------------------------------------------------------------------------- where, jobs, severity

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
-
-import numpy as np
 
 from ettr.core.errors import InputError
 from ettr.core.units import H_PER_DAY, S_PER_H
@@ -91,7 +90,7 @@ class StepLog:
     def __init__(self, ledger: Ledger) -> None:
         self.ledger = ledger
         self.processes: list[Process] = [Process()]
-        self.first_s, self.last_s = np.nan, np.nan
+        self.first_s, self.last_s = math.nan, math.nan
         self.n_gpus: int | None = None
         self.saved: list[int] = []
         self.named_s: dict[str, list[float]] = {}
@@ -109,7 +108,7 @@ class StepLog:
     def seen(self, at_s: float) -> None:
         """Add the time of any line; ignored if it is before or far after the earlier ones."""
         far = abs(at_s - self.last_s) > _PAUSE_S
-        if np.isnan(self.first_s) or (far and not self._n_lines):
+        if math.isnan(self.first_s) or (far and not self._n_lines):
             self.first_s = self.last_s = at_s
         elif not far:
             self.last_s = max(self.last_s, at_s)
@@ -172,7 +171,7 @@ class StepLog:
             self._n_back += 1
             self._first_back = self._first_back or place
             return self.ledger.not_parsed("time before that of earlier lines", place=place)
-        self._last_step_s = step_s if np.isfinite(step_s) else now.last_step_s or self._last_step_s
+        self._last_step_s = step_s if math.isfinite(step_s) else now.last_step_s or self._last_step_s
         if now.step and step <= now.step[-1]:
             # the first line after a restart takes at least one step
             if at_s - now.time_s[-1] < max(1.0, self._last_step_s):
@@ -185,8 +184,8 @@ class StepLog:
             self.ledger.doubt(
                 f"no step for {(at_s - self.last_s) / _DAY_S:.0f} days before {place}: is it a single run?"
             )
-        self.last_s = at_s = at_s if np.isnan(self.last_s) else max(self.last_s, at_s)
-        self.first_s = at_s if np.isnan(self.first_s) else self.first_s
+        self.last_s = at_s = at_s if math.isnan(self.last_s) else max(self.last_s, at_s)
+        self.first_s = at_s if math.isnan(self.first_s) else self.first_s
         now.time_s.append(at_s)
         now.step.append(step)
         now.step_s.append(step_s)
@@ -249,7 +248,7 @@ class StepLog:
 
     def _inferred_s(self, step: int, step_s: float) -> float | None:
         """Time of a step line without a time stamp; None without an earlier time or the time of a step."""
-        if np.isnan(self.last_s) or np.isnan(step_s):
+        if math.isnan(self.last_s) or math.isnan(step_s):
             return None
         self.n_inferred += 1
         before = self.now.from_step if not self.now.step else self.now.step[-1]
