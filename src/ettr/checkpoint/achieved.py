@@ -1,7 +1,7 @@
 """The ETTR that a run achieved, from the times at which it reached its steps.
 
-A diary or a training log says which step was reached when. Steps times the time of one step are productive hours,
-whatever else it says or leaves out, so their share of the wall clock is the ETTR of the run.
+A diary or a training log has the time at which each step was reached. Steps times the time of one step are productive
+hours, whatever else was recorded, so their share of the wall clock is the ETTR of the run.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def realised_ettr(time: Any, step: Any, step_s: float, resolution_h: float = 0.0
 
 
 def _stamps(time: Any, step: Any) -> tuple[pd.DatetimeIndex, np.ndarray]:
-    """Times and steps, checked: as many of each, both in order."""
+    """Times and steps, checked: equally many, and both in order."""
     times = pd.Series(time).reset_index(drop=True)
     if pd.api.types.is_numeric_dtype(times):
         raise InputError(f"time must hold dates or times, got the number {times.iloc[0] if len(times) else 'of none'}")

@@ -190,12 +190,12 @@ def fit(
     # a long log takes minutes to read, so options are checked first
     column, sizes = options.cohorts(split)
     header = None if columns is None else columns.split(",")
+    counting: dict[str, object] = {"--nodes": nodes, "--inventory": inventory, "--where": where, "--planned": planned}
+    counting |= {"--down": down, "--up": up, "--failure-severity": failure_severity}
     training: dict[str, object] = {"--step-s": step_s, "--by": by, "--fail-below": fail_below}
     if lifetimes:
-        others = {"--nodes": nodes, "--inventory": inventory, "--format": format_, "--year": year, "--where": where}
-        others |= {"--down": down, "--up": up, "--failure-severity": failure_severity, "--planned": planned}
-        others |= {"--gpus": gpus, "--like": like, "--scenario-out": scenario_out}
-        for option, value in (others | training).items():
+        others = {"--format": format_, "--year": year, "--gpus": gpus, "--like": like, "--scenario-out": scenario_out}
+        for option, value in (counting | others | training).items():
             if value is not None:
                 raise InputError(f"{option} is not for lifetimes of units: drop it, or --lifetimes")
         with terminal.progress(quiet or as_json) as report:
@@ -221,9 +221,7 @@ def fit(
     patterns = options.where(where or [])
     mapping = options.columns(map_ or [])
     if training_runs.is_training_log(log, format_, mapping, header, encoding):
-        unused = {"--nodes": nodes, "--inventory": inventory, "--window": window, "--split": split, "--where": where}
-        unused |= {"--planned": planned, "--down": down, "--up": up, "--failure-severity": failure_severity}
-        _refuse(unused, log)
+        _refuse(counting | {"--window": window, "--split": split}, log)
         options.check_shares({"--fail-below": fail_below})
         name = options.short_name(scenario_out or log)
         with terminal.progress(quiet or as_json) as report:

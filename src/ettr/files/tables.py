@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ettr.core.errors import InputError
-from ettr.core.numbers import with_decimal_point
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Lines, Source
 from ettr.files.times import is_number, time_part
@@ -24,8 +23,6 @@ COMMENT = "#"
 
 _SEPARATOR_LINE = re.compile(r'"?sep=.?"?\s*', re.IGNORECASE)
 """First line with which a spreadsheet names the separator of cells."""
-_WITH_COMMA = re.compile(r"\s*[-+]?(?:\d[\d.]*)?,\d+\s*[^\W\d]*\.?\s*", re.ASCII)
-_PERHAPS_THOUSANDS = re.compile(r"\s*[-+]?[1-9]\d{0,2}([.,])\d{3}\s*[^\W\d]*\.?\s*", re.ASCII)
 _FIRST_ROWS = 100
 _NODE_NAME = re.compile(r"^[a-z][\w.-]*\d[\w.\[\]-]*$", re.IGNORECASE)
 _WORD = re.compile(r"[a-z]{3}", re.IGNORECASE)
@@ -124,63 +121,6 @@ def listed_names(present: Sequence[str]) -> str:
     """Return names in quotes, shortened to 300 characters."""
     listed = ", ".join(repr(name[:60]) for name in present)
     return f"{listed[:_SHOWN]}{' ...' if len(listed) > _SHOWN else ''}"
-
-
-def decimal_comma(delimiter: str) -> bool:
-    """Return whether a comma in a number is a decimal sign, because semicolons separate the cells."""
-    return delimiter == ";"
-
-
-def cells_with_points(cells: list[str], delimiter: str, ledger: Ledger) -> list[str]:
-    """Return the cells of a row with decimal points, if semicolons separate them; with a note if one had a comma."""
-    if not decimal_comma(delimiter) or not any("," in cell for cell in cells):
-        return cells
-    changed = [with_decimal_point(cell) for cell in cells]
-    if changed != cells:
-        ledger.note("a comma in a number is a decimal sign, because semicolons separate the cells")
-    return changed
-
-
-def numbers_with_points(texts: Sequence[str], delimiter: str, name: str, ledger: Ledger) -> Sequence[str]:
-    """Return a column in which the numbers with a decimal comma, also before a unit, have a decimal point.
-
-    Parameters
-    ----------
-    texts : sequence of str
-        Cells of the column.
-    delimiter : str
-        Separator of cells.
-    name : str
-        Name of the column, for messages.
-    ledger : Ledger
-        Takes a note if there is such a number, and a caution on points that may separate thousands.
-
-    Raises
-    ------
-    InputError
-        A comma that may also separate thousands, or decimal commas and such points.
-
-    Examples
-    --------
-    >>> numbers_with_points(["2,5", "3,25 h", "7"], "|", "duration", Ledger())
-    ['2.5', '3.25 h', '7']
-    """
-    changed = {text for text in texts if "," in text and _WITH_COMMA.fullmatch(text)}
-    if not changed:
-        if decimal_comma(delimiter) and texts and all(map(_PERHAPS_THOUSANDS.fullmatch, texts)):
-            ledger.doubt(f"points in {name!r} are read as decimal signs: 1.500 is not 1500")
-        return texts
-    # between semicolons all commas are decimal signs, so a point may separate thousands
-    doubtful = [text for text in texts if "," not in text] if decimal_comma(delimiter) else sorted(changed)
-    unclear = next(filter(_PERHAPS_THOUSANDS.fullmatch, doubtful), "").strip()
-    if unclear:
-        plain = unclear.replace(",", ".")
-        raise InputError(
-            f"numbers in {name!r} must have a clear decimal sign, got {unclear!r}: write {plain.replace('.', '')} or "
-            f"{plain}, with decimal points in the whole column"
-        )
-    ledger.note(f"commas in {name!r} are read as decimal signs: 2,5 is 2.5")
-    return [with_decimal_point(text) if text in changed else text for text in texts]
 
 
 def proposed_names(cells: Sequence[str]) -> list[str]:

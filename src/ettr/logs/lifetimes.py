@@ -13,10 +13,11 @@ import pandas as pd
 from ettr.core.errors import InputError, UnknownName
 from ettr.files.clock import StampClock
 from ettr.files.columns import Columns, find_roles, origins
+from ettr.files.decimal_commas import numbers_with_points
 from ettr.files.durations import durations_us, unit_us, without_unit
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Progress, Source
-from ettr.files.tables import DelimitedTable, columns_found, numbers_with_points, plain_name, refuse_values
+from ettr.files.tables import DelimitedTable, columns_found, plain_name, refuse_values
 from ettr.files.times import HOUR, UNITS, joined
 from ettr.files.zones import zone_of
 from ettr.logs.options import checked_header, checked_options

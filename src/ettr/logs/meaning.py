@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-import pandas as pd
 
 from ettr.core.errors import InputError
 from ettr.core.sentences import listed
@@ -18,16 +17,16 @@ from ettr.files.columns import Columns, with_hours
 from ettr.files.durations import durations_us, unit_us
 from ettr.files.ledger import Ledger
 from ettr.files.tables import columns_found, plain_name, same_name
-from ettr.files.times import DAY, UNITS
+from ettr.files.times import UNITS
 from ettr.logs import states
 from ettr.logs.columns import find_columns
+from ettr.logs.metrics import refuse_metrics
 from ettr.logs.nodes import SYSTEMS
 from ettr.logs.options import Options
 from ettr.logs.rows import Batch
+from ettr.logs.sample import Sample
 from ettr.logs.xids import why_no_failure
 
-_ANY_TIME = ("timestamp", "datetime", "time", "date", "ts", "when", "eventtime", "lasttimestamp")
-"""Names of columns of times that may be ends as well as starts."""
 _UP_NAMES = ["up", "ready", "healthy", "available", "online", "alive", "reachable", "active", "ok", "isup"]
 _DOWN_NAMES = ["down", "unhealthy", "failed", "failing", "fault", "alarm", "alert", "unreachable", "offline", "isdown"]
 _STATES = """
@@ -44,12 +43,6 @@ _BOOLEANS = {"1": True, "10": True, "true": True, "yes": True, "0": False, "00":
 _MOST_WORDS = 20
 """Most different texts in a column of states, unless its name is that of a state."""
 _NEARLY_ALL, _HALF = 0.8, 0.5
-_MEASUREMENT = re.compile(
-    r"([-+]?[0-9][0-9,]*(?:\.[0-9]+)?(?:e[-+]?[0-9]+)?)(?:\s*[%°]?|\s+[a-z%°/]{1,10}(?: [a-z]{1,4})?)", re.IGNORECASE
-)
-_COMMA = re.compile(r"[-+]?[0-9]+,(?:[0-9]{1,2}|[0-9]{4,})")
-_FEWEST_SAMPLES, _EQUAL = 5, 0.1
-"""Rows from which on a table may be one of metrics, and by how much equal intervals differ."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +132,7 @@ def find_meaning(first: Batch, present: Sequence[str], options: Options, ledger:
     named = with_hours(find_columns(present, mapping, place), first.columns, mapping, ledger)
     taken = {column for columns in named.values() for column in columns}
     systems = {column: (column,) for column in present if plain_name(column) in SYSTEMS and column not in taken}
-    sample = _Sample(first, present, named | systems, options, ledger, place)
+    sample = Sample(first, present, named | systems, options, ledger, place)
     filters = [_where_filter(column, pattern, sample) for column, pattern in options.where.items()]
     columns, duration_us = _with_duration(sample)
     jobs = _jobs(sample)
@@ -151,59 +144,17 @@ def find_meaning(first: Batch, present: Sequence[str], options: Options, ledger:
         filters += [filter_ for filter_ in (states_column, _severity(sample), _up_filter(sample)) if filter_]
         states_column = None
         if not filters:
-            _refuse_samples(sample)
+            refuse_metrics(sample)
         filters += _xid_filters(sample)
         if not filters and sample.starts_at_any_time and not {"node", "component", "cause"} & set(columns):
             ledger.doubt(f"{place} has no column of nodes, components or causes: every row counts as a failure")
     return Meaning(columns, tuple(filters), states_column, duration_us)
 
 
-@dataclass(frozen=True)
-class _Sample:
-    """The first records of a file, its columns, and the options of the user."""
-
-    first: Batch
-    present: Sequence[str]
-    columns: Columns
-    options: Options
-    ledger: Ledger
-    place: str
-
-    def texts(self, column: str) -> Sequence[str]:
-        """Return the texts of a column."""
-        return self.first.columns[column]
-
-    def counts(self, column: str) -> Counter[str]:
-        """Return the number of records with each text of a column."""
-        return Counter(text.strip() for text in self.texts(column) if text.strip())
-
-    def named(self, names: Sequence[str]) -> list[str]:
-        """Return the columns with one of these names, without those that the user gave another role."""
-        taken = {
-            column
-            for role in self.options.columns
-            for column in self.columns.get(role, ())
-            if role not in ("state", "event")
-        }
-        return [name for name in self.present if plain_name(name) in names and name not in taken]
-
-    def nodes(self) -> np.ndarray:
-        """Return a number for the node of each record."""
-        parts = [self.texts(column) for column in self.columns.get("node", ())]
-        names = ["/".join(texts) for texts in zip(*parts, strict=True)] if parts else [""] * len(self.first.numbers)
-        codes: np.ndarray = pd.factorize(np.array([*names, ""], dtype=object)[:-1])[0]
-        return codes
-
-    @property
-    def starts_at_any_time(self) -> bool:
-        """Whether the column of times, by its name, may contain times of any record and not only of starts."""
-        return plain_name(self.columns["start"][0]) in _ANY_TIME
+# --------------------------------------------------------------------------- Xids
 
 
-# --------------------------------------------------------------------------- Xids and metrics
-
-
-def _xid_filters(sample: _Sample) -> list[Filter]:
+def _xid_filters(sample: Sample) -> list[Filter]:
     """Filters for columns with Xids or kernel lines of NVIDIA's driver, some of which are no failures."""
     columns = [*sample.columns.get("cause", ()), *sample.named(("xid", "xidcode", "xiderror", "xidid"))]
     filters = []
@@ -216,60 +167,10 @@ def _xid_filters(sample: _Sample) -> list[Filter]:
     return filters
 
 
-def _refuse_samples(sample: _Sample) -> None:
-    """Refuse a table of metrics, whose every row would count as a failure.
-
-    Its rows have numbers at equal intervals, or numbers with decimals and no column of causes or components. In a table
-    with causes, days are no equal intervals, because they may be the dates of failures.
-    """
-    names = {plain_name(name) for name in sample.present}
-    if sample.options.columns or ({"end", "duration"} & set(sample.columns) and not {"value", "measurement"} <= names):
-        return
-    taken = {column for columns in sample.columns.values() for column in columns}
-    numbers = {column: _numbers(sample.texts(column)) for column in sample.present if column not in taken}
-    numbers = {
-        column: values for column, values in numbers.items() if values.size > _HALF * sample.counts(column).total()
-    }
-    measured = [column for column, values in numbers.items() if (values % 1 != 0).mean() > _HALF]
-    if len(sample.first.numbers) < _FEWEST_SAMPLES or not numbers:
-        return
-    has_causes = bool({"cause", "component"} & set(sample.columns))
-    is_regular = 0 < _equal_interval(sample) < (DAY if has_causes else np.inf)
-    if not is_regular and (has_causes or not measured):
-        return
-    first = (measured or list(numbers))[0]
-    example = next(text.strip() for text in sample.texts(first) if text.strip())
-    raise InputError(
-        f"the rows of {sample.place} look like samples of metrics, not failures: they have numbers in {first!r}, such "
-        f"as {example[:40]!r}. If they are failures, name the columns, e.g. "
-        f'`columns={{"start": "{sample.columns["start"][0]}"}}`; a table of training steps needs a time and a step '
-        "(see `ettr formats steps`), and readings of GPUs go to `ettr telemetry`"
-    )
-
-
-def _numbers(texts: Sequence[str]) -> np.ndarray:
-    """The numbers in a column, also before a unit and with decimal commas or commas between thousands."""
-    found = filter(None, (_MEASUREMENT.fullmatch(text.strip()) for text in texts))
-    return np.array([float(match[1].replace(",", "." if _COMMA.fullmatch(match[1]) else "")) for match in found])
-
-
-def _equal_interval(sample: _Sample) -> float:
-    """The time after which most records of a node follow the one before, to 10%; 0 without one. [us]"""
-    us, good = sample.options.clock(Ledger()).us_series(
-        pd.Series(sample.texts(sample.columns["start"][0]), dtype=object)
-    )
-    frame = pd.DataFrame({"node": sample.nodes(), "us": us})[good].sort_values(["node", "us"])
-    steps = frame.groupby("node")["us"].diff().dropna()
-    steps = steps[steps > 0]
-    if len(steps) < _FEWEST_SAMPLES - 1 or ((steps / steps.median() - 1).abs() < _EQUAL).mean() <= _HALF:
-        return 0.0
-    return float(steps.median())
-
-
 # --------------------------------------------------------------------------- where, jobs, severity
 
 
-def _where_filter(column: str, pattern: re.Pattern[str], sample: _Sample) -> Filter:
+def _where_filter(column: str, pattern: re.Pattern[str], sample: Sample) -> Filter:
     """The filter of one pattern of the user."""
     name = same_name(column, sample.present)
     if name is None:
@@ -278,7 +179,7 @@ def _where_filter(column: str, pattern: re.Pattern[str], sample: _Sample) -> Fil
     return Filter(name, lambda text: "" if pattern.search(text) else reason)
 
 
-def _jobs(sample: _Sample) -> Filter | None:
+def _jobs(sample: Sample) -> Filter | None:
     """A filter for records that are jobs: only those ended by a machine are failures, at their end."""
     for column in sample.named(_JOB_NAMES):
         by_state = Counter(states.job_state(text) for text in sample.texts(column) if text.strip())
@@ -318,7 +219,7 @@ def _job_filter(failing: Sequence[str]) -> Callable[[str], str]:
     return why_not
 
 
-def _words(failing: Sequence[str], sample: _Sample, column: str) -> str:
+def _words(failing: Sequence[str], sample: Sample, column: str) -> str:
     """The states that count as failures, as the file writes them."""
     matching = [text for text in sample.counts(column) if states.job_state(text) in failing]
     return (
@@ -328,7 +229,7 @@ def _words(failing: Sequence[str], sample: _Sample, column: str) -> str:
     )
 
 
-def _severity(sample: _Sample) -> Filter | None:
+def _severity(sample: Sample) -> Filter | None:
     """A filter for records with a severity: those of at least ``failure_severity`` are failures."""
     threshold = sample.options.failure_severity
     least = states.severity_of(threshold or "error")
@@ -378,7 +279,7 @@ def _severity_filter(least: int, name: str) -> Callable[[str], str]:
     return why_not
 
 
-def _up_filter(sample: _Sample) -> Filter | None:
+def _up_filter(sample: Sample) -> Filter | None:
     """A filter against later records of nodes that are up, where the first records are all of one kind."""
     if "end" in sample.columns or "duration" in sample.columns or not sample.starts_at_any_time:
         return None
@@ -391,7 +292,7 @@ def _up_filter(sample: _Sample) -> Filter | None:
 # --------------------------------------------------------------------------- states
 
 
-def _states(sample: _Sample) -> States | Filter | None:
+def _states(sample: Sample) -> States | Filter | None:
     """The column of states, if there is one; a filter if the user gives no word for up."""
     if sample.options.down or sample.options.up:
         return _states_from_options(sample)
@@ -425,7 +326,7 @@ def _states(sample: _Sample) -> States | Filter | None:
     return None
 
 
-def _states_from_options(sample: _Sample) -> States | Filter:
+def _states_from_options(sample: Sample) -> States | Filter:
     """States by the words of the user; other words mean down if the user gives only words for up."""
     down, up = ({states.plain(word) for word in words} for words in (sample.options.down, sample.options.up))
     n_matching = {
@@ -445,7 +346,7 @@ def _states_from_options(sample: _Sample) -> States | Filter:
     return _states_of(column, kinds, sample, other)
 
 
-def _states_of(column: str, kinds: Mapping[str, int], sample: _Sample, other: int | None = None) -> States:
+def _states_of(column: str, kinds: Mapping[str, int], sample: Sample, other: int | None = None) -> States:
     """The states of a column, with a note; ``other`` is the kind of texts not among the first records."""
     counts = sample.counts(column)
     down, up = ({text: counts[text] for text in counts if kinds.get(text) == kind} for kind in (1, -1))
@@ -472,7 +373,7 @@ def _are_states(kinds: Mapping[str, int], counts: Counter[str]) -> bool:
     return {1, -1} <= set(kinds.values()) and n_states > _HALF * sum(counts.values())
 
 
-def _kinds_in(column: str, sample: _Sample) -> dict[str, int]:
+def _kinds_in(column: str, sample: Sample) -> dict[str, int]:
     """The kind of each text of a column; of two alternating texts, an unknown one is the opposite of the known one."""
     counts = sample.counts(column)
     kinds = {text: states.state_of(text) for text in counts}
@@ -490,7 +391,7 @@ def _kinds_in(column: str, sample: _Sample) -> dict[str, int]:
     return {text: kind or -sign for text, kind in kinds.items()} if sign else _unknown_words(column, sample)
 
 
-def _unknown_words(column: str, sample: _Sample) -> dict[str, int]:
+def _unknown_words(column: str, sample: Sample) -> dict[str, int]:
     """No states, with a caution if the records of a node alternate between two unknown texts."""
     counts = sample.counts(column)
     if len(counts) == 2 and sample.starts_at_any_time and _alternate(column, dict.fromkeys(counts, 1), sample):
@@ -502,7 +403,7 @@ def _unknown_words(column: str, sample: _Sample) -> dict[str, int]:
     return {}
 
 
-def _alternate(column: str, kinds: Mapping[str, int], sample: _Sample) -> bool:
+def _alternate(column: str, kinds: Mapping[str, int], sample: Sample) -> bool:
     """Whether consecutive records of a node nearly always differ: in kind if both kinds occur, else in text."""
     texts, node = [text.strip() for text in sample.texts(column)], sample.nodes()
     chosen = np.flatnonzero([bool(kinds.get(text)) for text in texts])
@@ -517,7 +418,7 @@ def _alternate(column: str, kinds: Mapping[str, int], sample: _Sample) -> bool:
 # --------------------------------------------------------------------------- durations, words
 
 
-def _with_duration(sample: _Sample) -> tuple[Columns, float | None]:
+def _with_duration(sample: Sample) -> tuple[Columns, float | None]:
     """The columns, without durations that cannot be read, and the unit of durations. [us]"""
     columns = dict(sample.columns)
     if "duration" not in columns:

@@ -79,7 +79,7 @@ class HeatResponse:
     reference : OperatingPoint
         The mean GPU where failure rates and full speed were observed.
     notes : tuple of str
-        What was assumed of a weather file, and what of it was left out.
+        Assumptions about a weather file, and its records that were left out.
     """
 
     hours: pd.DataFrame

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 
 from ettr.core.errors import InputError
 from ettr.core.numbers import number_of, with_decimal_point
+from ettr.files.decimal_commas import decimal_comma
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
-from ettr.files.tables import columns_found, decimal_comma, first_line, header_of, listed_names, rows
+from ettr.files.tables import columns_found, first_line, header_of, listed_names, rows
 from ettr.telemetry.format import NOT_READ, QUANTITIES
 
 SILENT = frozenset({"", "-", "n/a", "na", "nan", "null", "none", "err!", "unknown", "not supported", "not available"})

@@ -89,21 +89,17 @@ def _flat(items: Iterator[tuple[int, Any]], ledger: Ledger, word: str) -> Iterat
         if not isinstance(item, dict):
             ledger.not_parsed("not an object", place=f"{word} {number:,}")
             continue
-        flat: dict[str, Any] = {}
-        for name, value in item.items():
-            if isinstance(value, dict):
-                flat |= _leaves(value, name)
-            else:
-                flat[name] = value
-        yield number, flat
+        yield number, _leaves(item)
 
 
-def _leaves(members: dict[str, Any], path: str, depth: int = _DEEPEST) -> dict[str, Any]:
-    """The members of an object below a path, with those of its own objects."""
+def _leaves(members: dict[str, Any], path: str = "", depth: int = _DEEPEST) -> dict[str, Any]:
+    """The members of an object, and those of the objects in it, by their paths."""
     flat: dict[str, Any] = {}
     for name, value in members.items():
-        inner = f"{path}.{name}"
-        flat |= _leaves(value, inner, depth - 1) if isinstance(value, dict) and depth > 1 else {inner: value}
+        if isinstance(value, dict) and depth:
+            flat |= _leaves(value, f"{path}{name}.", depth - 1)
+        else:
+            flat[f"{path}{name}"] = value
     return flat
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ettr.core.errors import InputError
 from ettr.files.columns import origins
+from ettr.files.decimal_commas import numbers_with_points
 from ettr.files.formats import Format
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
@@ -16,7 +17,6 @@ from ettr.files.tables import (
     cells_of,
     first_line,
     header_of,
-    numbers_with_points,
     proposed_names,
     refuse_values,
     without_comments,

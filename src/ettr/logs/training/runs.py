@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from ettr.core.errors import InputError
-from ettr.core.units import H_PER_DAY, S_PER_H
+from ettr.core.units import S_PER_H
 from ettr.core.validity import above_zero
 from ettr.files.formats import Formats
 from ettr.files.ledger import Ledger
@@ -21,7 +21,7 @@ from ettr.files.tables import columns_found
 from ettr.logs.options import checked_options
 from ettr.logs.training import lines, step_records
 from ettr.logs.training.goodput import by_period, kept_hours, rolling
-from ettr.logs.training.steps import SAVE, Process, StepLog
+from ettr.logs.training.steps import DAY_S, SAVE, Process, StepLog
 
 FORMATS = Formats("training log", "", *lines.FORMATS, *step_records.FORMATS)
 _STEPS = step_records.FORMATS[-1].name
@@ -39,7 +39,6 @@ _GAP_S, _GAP_STEPS = 300.0, 5.0
 """A gap between steps is longer than this, and this many times the time of its steps. [s], [count]"""
 _FITS = 0.95
 """If steps must be scaled below this to fit into the wall clock, there is a caution."""
-_DAY_S = H_PER_DAY * S_PER_H
 
 
 @dataclass(frozen=True)
@@ -313,7 +312,7 @@ def _run(log: StepLog, ledger: Ledger, step_s: float | None, path: str, format: 
     between = _steps_between(processes)
     from_steps = [_from(process, between) for process in processes]
     low_s, middle_s, high_s = _step_times(processes, name) if step_s is None else (step_s,) * 3
-    if middle_s * between > 1.5 * _DAY_S:
+    if middle_s * between > 1.5 * DAY_S:
         ledger.note("steps are logged less than once a day: stops between two lines are not detected")
     begun = [
         process.time_s[0] - (process.step[0] - at) * middle_s for process, at in zip(processes, from_steps, strict=True)
@@ -440,7 +439,7 @@ def _step_times(processes: list[Process], name: str) -> tuple[float, float, floa
     if not step_s.size:
         pairs = [(np.diff(process.time_s), np.diff(process.step)) for process in processes if len(process.step) > 1]
         times, steps = (np.concatenate(parts) for parts in zip(*pairs, strict=True)) if pairs else (np.empty(0),) * 2
-        if times.size and not np.all(times % _DAY_S == 0):
+        if times.size and not np.all(times % DAY_S == 0):
             step_s = np.repeat(times / steps, np.minimum(steps, 1000).astype(int))
     low, middle, high = np.quantile(step_s, (0.25, 0.5, 0.75)) if step_s.size else (0.0,) * 3
     if middle == 0:

@@ -12,11 +12,12 @@ from typing import Any
 from ettr.core.errors import InputError, UnknownName
 from ettr.core.numbers import number_of
 from ettr.files.columns import Columns, find_roles
+from ettr.files.decimal_commas import cells_with_points
 from ettr.files.formats import Format
 from ettr.files.json_records import json_records
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
-from ettr.files.tables import DelimitedTable, cells_with_points, columns_found, first_line, header_of, plain_name
+from ettr.files.tables import DelimitedTable, columns_found, first_line, header_of, plain_name
 from ettr.files.times import SECOND, NoTime, epoch_s, joined
 from ettr.logs.columns import is_start
 from ettr.logs.options import Options

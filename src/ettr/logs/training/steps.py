@@ -20,8 +20,8 @@ _MANY_PROCESSES, _MOST_RESTARTS = 10, 0.4
 """Processes, and their share of the lines, above which steps of several runs alternate."""
 _FAR_AHEAD = 0.01
 """A step that would have taken less than this share of the usual time is no step of the run."""
-_DAY_S = H_PER_DAY * S_PER_H
-_PAUSE_S = 30 * _DAY_S
+DAY_S = H_PER_DAY * S_PER_H
+_PAUSE_S = 30 * DAY_S
 """A time this far after all earlier ones is ignored, unless it is that of a step. [s]"""
 _MOST_BACK = 0.1
 """Share of step lines with times before earlier ones above which the file is out of order."""
@@ -182,7 +182,7 @@ class StepLog:
         self._writer[step] = writer
         if at_s > self.last_s + _PAUSE_S and now.step:
             self.ledger.doubt(
-                f"no step for {(at_s - self.last_s) / _DAY_S:.0f} days before {place}: is it a single run?"
+                f"no step for {(at_s - self.last_s) / DAY_S:.0f} days before {place}: is it a single run?"
             )
         self.last_s = at_s = at_s if math.isnan(self.last_s) else max(self.last_s, at_s)
         self.first_s = at_s if math.isnan(self.first_s) else self.first_s
@@ -229,7 +229,7 @@ class StepLog:
             counted = f"{n_steps:,} at one time" if n_steps > 1 else f"{n_steps} step{'' if n_steps else 's'}"
             raise InputError(
                 f"{name} must have at least two steps at different times, got {counted}. "
-                f"{self.ledger.reasons() or 'Nothing else is left out'}. Lines without times get them while they are "
+                f"{self.ledger.reasons() or 'No line was left out'}. Lines without times get them while they are "
                 "written: torchrun ... | ts '%Y-%m-%dT%H:%M:%S'"
             )
         if self.n_inferred:
