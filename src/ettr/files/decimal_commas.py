@@ -52,7 +52,8 @@ def numbers_with_points(texts: Sequence[str], delimiter: str, name: str, ledger:
     >>> numbers_with_points(["2,5", "3,25 h", "7"], "|", "duration", Ledger())
     ['2.5', '3.25 h', '7']
     """
-    changed = {text for text in texts if "," in text and _WITH_COMMA.fullmatch(text)}
+    has_commas = "," in "".join(texts)  # faster than cell by cell, and false for most columns
+    changed = {text for text in texts if "," in text and _WITH_COMMA.fullmatch(text)} if has_commas else set()
     if not changed:
         if decimal_comma(delimiter) and texts and all(map(_PERHAPS_THOUSANDS.fullmatch, texts)):
             ledger.doubt(f"points in {name!r} are read as decimal signs: 1.500 is not 1500")
