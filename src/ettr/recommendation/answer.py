@@ -6,7 +6,9 @@ import functools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from ettr.budget.simplify import mechanisms
 from ettr.core.report import Answer, Note, Report, Table, plain_values
@@ -89,6 +91,13 @@ class RecommendedStep:
     effect: str
 
 
+class JobsOfASize(NamedTuple):
+    """The jobs of one size on a cluster: their run, and their share of the GPU-hours of the cluster."""
+
+    scenario: Scenario
+    share: float
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Recommendation(Answer):
     """The mitigations to choose together.
@@ -119,6 +128,8 @@ class Recommendation(Answer):
         The mitigation with the lowest price, with that price. [USD]
     catalogue : Catalogue
         The catalogue of all mitigations.
+    jobs : tuple of JobsOfASize
+        The jobs of a cluster, or the run alone.
 
     Examples
     --------
@@ -140,6 +151,7 @@ class Recommendation(Answer):
     quickest: tuple[str, float] | None
     cheapest: tuple[str, float] | None
     catalogue: Catalogue
+    jobs: tuple[JobsOfASize, ...]
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -179,11 +191,15 @@ class Recommendation(Answer):
     @functools.cached_property
     def plausible_net_usd(self) -> tuple[float, float] | None:
         """Net saving across the plausible range of the assumed inputs and the effects; None without one. [USD]"""
-        saved = savings(self.scenario, self.ids, self.catalogue) if self.steps else None
-        if saved is None or saved.range is None:
+        of_jobs = [savings(run, self.ids, self.catalogue) if self.steps else None for run, _ in self.jobs]
+        ends = [saved.range for saved in of_jobs if saved is not None]
+        if not ends or None in ends:
             return None
-        low, high = (end * self.months * H_PER_MONTH * self.scenario.usd_per_h - self.price_usd for end in saved.range)
-        return low, high
+        # the assumed inputs are those of all jobs, so that their ends come together; a job without an answer saves none
+        shares = [share for saved, (_, share) in zip(of_jobs, self.jobs, strict=True) if saved is not None]
+        per_share_usd = self.months * H_PER_MONTH * self.scenario.usd_per_h
+        low, high = (np.dot(shares, [end[i] for end in ends if end]) * per_share_usd - self.price_usd for i in (0, 1))
+        return float(low), float(high)
 
     @property
     def ettr_with_all(self) -> float:

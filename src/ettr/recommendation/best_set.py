@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
+
+import numpy as np
 
 from ettr import mitigation
 from ettr.budget.intervals import any_interval, best_h
@@ -17,7 +19,13 @@ from ettr.core.errors import InputError, NotModelled, OutsideValidity
 from ettr.core.sentences import listed
 from ettr.core.units import H_PER_MONTH, MIN_PER_H
 from ettr.mitigation import Catalogue, Mitigation
-from ettr.recommendation.answer import Alternative, Recommendation, RecommendedStep, months_in_words
+from ettr.recommendation.answer import (
+    Alternative,
+    JobsOfASize,
+    Recommendation,
+    RecommendedStep,
+    months_in_words,
+)
 from ettr.recommendation.ranges import weights
 from ettr.scenario import Scenario
 from ettr.scenario.paths import INTERVAL
@@ -49,6 +57,7 @@ def recommend(
     of: Catalogue | None = None,
     only: Iterable[str] | None = None,
     original: Scenario | None = None,
+    jobs: Sequence[JobsOfASize] = (),
 ) -> Recommendation:
     """Return the set of mitigations with the largest net saving.
 
@@ -64,6 +73,9 @@ def recommend(
         Ids of mitigations to choose from; all by default.
     original : Scenario, optional
         The run as the user describes it, where ``scenario`` leaves something out.
+    jobs : sequence of JobsOfASize
+        The jobs of a cluster, whose savings are added by their shares of the GPU-hours; ``scenario`` then only has the
+        size and the prices of the cluster. By default the scenario is the only job.
 
     Returns
     -------
@@ -92,7 +104,12 @@ def recommend(
     """
     if not budget_usd >= 0:
         raise InputError(f"budget_usd must be >= 0 USD, got {budget_usd:g}")
-    return Sets(scenario, budget_usd, of, only, original).recommendation()
+    return Sets(scenario, budget_usd, of, only, original, jobs=jobs).recommendation()
+
+
+def _bare(scenario: Scenario) -> Scenario:
+    """Return a scenario without evidence, which no number depends on."""
+    return scenario.override({"evidence": {}}) if scenario.evidence else scenario
 
 
 def at_best_interval(scenario: Scenario) -> RunAtBest:
@@ -118,7 +135,7 @@ class Sets:
 
     Parameters
     ----------
-    scenario, budget_usd, of, only, original
+    scenario, budget_usd, of, only, original, jobs
         As for :func:`recommend`.
     strengths : mapping, optional
         Factor on the calculated saving of a mitigation, by id; 1 by default. For a set, the factors are weighted by
@@ -139,11 +156,14 @@ class Sets:
         only: Iterable[str] | None = None,
         original: Scenario | None = None,
         strengths: Mapping[str, float] | None = None,
+        jobs: Sequence[JobsOfASize] = (),
     ) -> None:
         of, original, self.strengths = of or mitigation.catalogue(), original or scenario, strengths or {}
         self.catalogue, self.budget_usd, self.scenario = of, budget_usd, scenario
-        self.bare = scenario.override({"evidence": {}}) if scenario.evidence else scenario
-        self.before = at_best_interval(self.bare)
+        self.described = tuple(jobs) or (JobsOfASize(scenario, 1.0),)
+        self.jobs = [JobsOfASize(_bare(run), share) for run, share in self.described]
+        self._before_by_job = [at_best_interval(run) for run, _ in self.jobs]
+        self.before = self._together(self._before_by_job)
         run_h = scenario.work_h / self.before.ettr if scenario.ends else MONTHS * H_PER_MONTH
         self.months = scenario.prices.payback_months or run_h / H_PER_MONTH
         self._at_best: dict[frozenset[str], RunAtBest | None] = {}
@@ -158,36 +178,55 @@ class Sets:
         self.prices = {entry.id: entry.price.of(scenario.cluster.n_gpus) for entry in of}
 
     def _is_covered(self, entry: Mitigation, original: Scenario) -> bool:
-        """Return whether the analytical model covers the run with a mitigation; otherwise note the reason."""
-        if mitigation.missing(self.bare, entry):
+        """Return whether the analytical model covers some job with a mitigation; otherwise note the reason."""
+        if all(mitigation.missing(run, entry) for run, _ in self.jobs):
             (self.undescribed if mitigation.missing(original, entry) else self.simulated).append(entry.id)
             return False
-        try:
-            changed = mitigation.apply(self.bare, entry.id, self.catalogue)
-            if changed.override({INTERVAL: "best"}) == self.bare.override({INTERVAL: "best"}):
-                return False
-            at_best_interval(changed)
-        except NotModelled:
+        errors = []
+        for run, _ in self.jobs:
+            try:
+                changed = mitigation.apply(run, entry.id, self.catalogue)
+                if changed.override({INTERVAL: "best"}) != run.override({INTERVAL: "best"}):
+                    at_best_interval(changed)
+                    return True
+            except _NO_ANSWER as error:
+                errors.append(error)
+        if any(isinstance(error, NotModelled) for error in errors):
             self.simulated.append(entry.id)
-            return False
-        except InputError:  # it needs another part of the scenario
+        elif any(isinstance(error, InputError) for error in errors):  # it needs another part of the scenario
             self.undescribed.append(entry.id)
-            return False
-        except OutsideValidity:
-            return False
-        return True
+        return False
 
     def at_best(self, chosen: frozenset[str]) -> RunAtBest | None:
         """Return the run with a set, cached; None where the model has no answer."""
         if not chosen:
             return self.before
         if chosen not in self._at_best:
-            try:
-                with_set = mitigation.apply(self.bare, sorted(chosen), self.catalogue)
-                self._at_best[chosen] = at_best_interval(with_set)
-            except _NO_ANSWER:
-                self._at_best[chosen] = None
+            by_job = [self._job_at_best(run, chosen) for run, _ in self.jobs]
+            self._at_best[chosen] = self._together(by_job) if any(by_job) else None
         return self._at_best[chosen]
+
+    def _job_at_best(self, run: Scenario, chosen: frozenset[str]) -> RunAtBest | None:
+        """Return a job with a set; None where the model has no answer."""
+        try:
+            return at_best_interval(mitigation.apply(run, sorted(chosen), self.catalogue))
+        except _NO_ANSWER:
+            return None
+
+    def _together(self, by_job: Sequence[RunAtBest | None]) -> RunAtBest:
+        """Return all jobs as one run; those without an answer are as they are without mitigations.
+
+        The cost is the wall-clock time of the same work relative to that without mitigations, by the shares of the
+        GPU-hours.
+        """
+        pairs = list(zip(by_job, self._before_by_job, strict=True))
+        costs = [
+            share * (after or before).cost / before.cost
+            for (after, before), (_, share) in zip(pairs, self.jobs, strict=True)
+        ]
+        ettrs = [(after or before).ettr for after, before in pairs]
+        interval_min = (by_job[0] or self._before_by_job[0]).interval_min if len(by_job) == 1 else None
+        return RunAtBest(float(np.average(ettrs, weights=costs)), sum(costs), interval_min)
 
     def price_usd(self, chosen: Iterable[str]) -> float:
         """Return the price of a set. [USD]"""
@@ -316,6 +355,7 @@ class Sets:
             (quickest, alone[quickest]) if quickest and math.isfinite(alone[quickest]) else None,
             (cheapest, self.prices[cheapest]) if cheapest else None,
             self.catalogue,
+            self.described,
         )
 
     def _per_month(self, share: float) -> tuple[float, float]:
