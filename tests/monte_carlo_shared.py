@@ -1,4 +1,4 @@
-"""A shared cluster, event by event and node by node: the second road to `ettr.spares.shared_cluster`."""
+"""A shared cluster, event by event and node by node: the second road to `ettr.cluster.shared_cluster`."""
 
 from __future__ import annotations
 

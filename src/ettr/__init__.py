@@ -30,6 +30,7 @@ def __getattr__(name):
 _MAIN_FUNCTIONS = {
     "budget": "ettr.budget.exact(scenario), or ettr.finishing(scenario) for the finishing date",
     "checkpoint": "ettr.checkpoint.exact_interval(...), or ettr.budget.best_interval_min(scenario)",
+    "cluster": "ettr.cluster.make(jobs)",
     "drill": "ettr.drill.run(folder, settings)",
     "evidence": "ettr.evidence.table(name)",
     "failures": "ettr.fit_log(log) or ettr.failures.fit(log)",

@@ -1,5 +1,6 @@
 from . import budget as budget
 from . import checkpoint as checkpoint
+from . import cluster as cluster
 from . import drill as drill
 from . import evidence as evidence
 from . import failures as failures

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from ettr import Scenario, budget, simulate, spares
+from ettr.cluster.shared import PARTS, SmallJobs, shared_cluster
 from ettr.core.errors import InputError
 from monte_carlo_shared import Cluster
 
@@ -22,7 +23,7 @@ LARGE = {
     "spares": {"n_nodes": 0},
     "repair": {"manual_h": 24},
 }
-SMALL = spares.SmallJobs(n_nodes=1, interval_min=90, stall_s=60, queue_min=6, restart_min=12)
+SMALL = SmallJobs(n_nodes=1, interval_min=90, stall_s=60, queue_min=6, restart_min=12)
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +31,7 @@ def large() -> Scenario:
     return Scenario.of(LARGE)
 
 
-def simulated(large: Scenario, n_cluster: int, n_spares: int, small: spares.SmallJobs, **others) -> dict:
+def simulated(large: Scenario, n_cluster: int, n_spares: int, small: SmallJobs, **others) -> dict:
     """Means of 20 stretches and their standard errors."""
     demand = spares.demand(large)
     model = Cluster(
@@ -56,7 +57,7 @@ def simulated(large: Scenario, n_cluster: int, n_spares: int, small: spares.Smal
 @pytest.mark.parametrize("n_spares", [0, 2])
 @pytest.mark.parametrize("preempts", [True, False])
 def test_small_jobs_of_one_node_have_what_an_event_by_event_model_finds(large, n_spares, preempts):
-    cluster = spares.shared_cluster(large, 70, n_spares, SMALL, preempts=preempts)
+    cluster = shared_cluster(large, 70, n_spares, SMALL, preempts=preempts)
     model = simulated(large, 70, n_spares, SMALL, preempts=preempts)
     small_change = 0.002 * cluster.small_useful  # pre-emptions come in bunches, not as a Poisson process
     for name, ours in {
@@ -72,7 +73,7 @@ def test_small_jobs_of_one_node_have_what_an_event_by_event_model_finds(large, n
 
 def test_small_jobs_of_several_nodes_leave_fragments(large):
     small = replace(SMALL, n_nodes=3)
-    cluster = spares.shared_cluster(large, 100, 1, small)
+    cluster = shared_cluster(large, 100, 1, small)
     model = simulated(large, 100, 1, small, preempts=True)
     assert cluster.small_useful == pytest.approx(model["useful"][0], rel=0.01)
     assert cluster.fragments_idle == pytest.approx(model["fragments_idle"][0], rel=0.05)
@@ -80,11 +81,11 @@ def test_small_jobs_of_several_nodes_leave_fragments(large):
 
 
 def test_nodes_that_are_released_and_taken_back_pre_empt_as_well(large):
-    cluster = spares.shared_cluster(large, 70, 2, SMALL, released_share=0.2)
+    cluster = shared_cluster(large, 70, 2, SMALL, released_share=0.2)
     model = simulated(large, 70, 2, SMALL, preempts=True, released_nodes=8)
     assert cluster.preemptions_per_day / 24 == pytest.approx(model["preemptions"][0], rel=0.02)
     assert cluster.small_useful == pytest.approx(model["useful"][0], rel=0.01)
-    without = spares.shared_cluster(large, 70, 2, SMALL)
+    without = shared_cluster(large, 70, 2, SMALL)
     assert cluster.preempted_lost > without.preempted_lost
     assert cluster.large_useful == without.large_useful
 
@@ -93,16 +94,16 @@ def test_nodes_that_are_released_and_taken_back_pre_empt_as_well(large):
 @pytest.mark.parametrize("n_spares", [0, 1, 5, 20])
 @pytest.mark.parametrize("n_small", [1, 2, 7])
 def test_every_node_is_somewhere(large, n_spares, n_small, preempts):
-    cluster = spares.shared_cluster(large, 100, n_spares, replace(SMALL, n_nodes=n_small), preempts=preempts)
-    assert sum(getattr(cluster, part) for part in spares.PARTS) == pytest.approx(100, rel=1e-9)
-    assert all(getattr(cluster, part) >= -1e-12 for part in spares.PARTS)
+    cluster = shared_cluster(large, 100, n_spares, replace(SMALL, n_nodes=n_small), preempts=preempts)
+    assert sum(getattr(cluster, part) for part in PARTS) == pytest.approx(100, rel=1e-9)
+    assert all(getattr(cluster, part) >= -1e-12 for part in PARTS)
 
 
 def test_the_large_job_s_ettr_is_that_of_the_closed_form(large):
     full = budget.exact(large.override({"spares": None, "repair": None})).ettr
-    taking = spares.shared_cluster(large, 100, 3)
+    taking = shared_cluster(large, 100, 3)
     assert taking.large_ettr == pytest.approx(full)
-    waiting = spares.shared_cluster(large, 100, 3, preempts=False)
+    waiting = shared_cluster(large, 100, 3, preempts=False)
     assert waiting.large_ettr == pytest.approx(full * (1 - spares.waiting_share(3, spares.demand(large).in_repair)))
     assert waiting.preemptions_per_day == waiting.borrowed == 0
 
@@ -111,20 +112,20 @@ def test_waits_for_pre_empted_nodes_are_near_those_of_the_simulator(large):
     """There a node that comes back fills up hot spares first, and here small jobs: fewer waits there."""
     run = large.override({"spares": {"n_nodes": 0, "n_preemptible": 50, "preempt_min": 20}})
     outcome = simulate(run, 200, 2)
-    ours = spares.shared_cluster(large, 130, 0, SMALL, preempt_min=20)
+    ours = shared_cluster(large, 130, 0, SMALL, preempt_min=20)
     # without hot spares both rules are one; the wait thins failures out, to first order
     assert ours.large_ettr == pytest.approx(outcome.ettr, abs=4 * outcome.ettr_error + 0.002)
 
 
 def test_more_hot_spares_pre_empt_less_and_leave_less_to_small_jobs(large):
-    clusters = [spares.shared_cluster(large, 120, n, SMALL) for n in (0, 2, 4, 8)]
+    clusters = [shared_cluster(large, 120, n, SMALL) for n in (0, 2, 4, 8)]
     assert np.all(np.diff([cluster.preemptions_per_day for cluster in clusters]) < 0)
     assert np.all(np.diff([cluster.small_useful for cluster in clusters]) < 0)
 
 
 def test_without_failures_all_nodes_that_are_no_spares_are_useful(large):
     quiet = large.override({"failures": {"rate_per_1000_node_days": 0}, "checkpoint.stall_s": 0})
-    cluster = spares.shared_cluster(quiet, 100, 4, replace(SMALL, stall_s=0))
+    cluster = shared_cluster(quiet, 100, 4, replace(SMALL, stall_s=0))
     assert cluster.useful == pytest.approx(96)
     assert cluster.spares_idle == pytest.approx(4)
     assert cluster.second_order_share == 0
@@ -139,26 +140,26 @@ def test_a_published_job_took_back_a_fifth_of_its_nodes_and_lost_six_times_what_
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda run: spares.shared_cluster(run, 40, 0), "n_cluster_nodes must be >= 44, the nodes of the large job"),
-        (lambda run: spares.shared_cluster(run, 100, 80), "n_cluster_nodes must be >= 124"),
-        (lambda run: spares.shared_cluster(run, 100, -1), "n_spares must be a whole number from 0"),
-        (lambda run: spares.shared_cluster(run, 100, 0, preempt_min=-1), "preempt_min must be >= 0 min"),
-        (lambda run: spares.shared_cluster(run, 100, 0, released_share=1.0), "released_share must be >= 0 and < 1"),
+        (lambda run: shared_cluster(run, 40, 0), "n_cluster_nodes must be >= 44, the nodes of the large job"),
+        (lambda run: shared_cluster(run, 100, 80), "n_cluster_nodes must be >= 124"),
+        (lambda run: shared_cluster(run, 100, -1), "n_spares must be a whole number from 0"),
+        (lambda run: shared_cluster(run, 100, 0, preempt_min=-1), "preempt_min must be >= 0 min"),
+        (lambda run: shared_cluster(run, 100, 0, released_share=1.0), "released_share must be >= 0 and < 1"),
         (
-            lambda run: spares.shared_cluster(run.override({"spares": None, "repair": None}), 100, 0),
+            lambda run: shared_cluster(run.override({"spares": None, "repair": None}), 100, 0),
             "needs the sections spares and repair",
         ),
-        (lambda run: spares.SmallJobs(n_nodes=0), "n_nodes must be a whole number from 1"),
-        (lambda run: spares.SmallJobs(interval_min=0), "interval_min must be > 0 min"),
-        (lambda run: spares.SmallJobs(restart_min=-1), "restart_min must be >= 0 min"),
+        (lambda run: SmallJobs(n_nodes=0), "n_nodes must be a whole number from 1"),
+        (lambda run: SmallJobs(interval_min=0), "interval_min must be > 0 min"),
+        (lambda run: SmallJobs(restart_min=-1), "restart_min must be >= 0 min"),
         (
-            lambda run: spares.shared_cluster(
+            lambda run: shared_cluster(
                 run.override({"failures.modes": [{"name": "Rack", "share": 0.1, "n_out_nodes": 8}]}), 100, 0
             ),
             "n_out_nodes must be at most 1 .* got 8",
         ),
         (
-            lambda run: spares.shared_cluster(run.override({"repair": {"manual_h": 5000}}), 42, 0, SMALL),
+            lambda run: shared_cluster(run.override({"repair": {"manual_h": 5000}}), 42, 0, SMALL),
             "repairs leave fewer than 0.5 on average",
         ),
     ],

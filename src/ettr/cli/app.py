@@ -24,6 +24,7 @@ COMMANDS = {
         "plan": "Find the best checkpoint interval, the cost of failures, and the mitigations to start with.",
         "compare": "Rank mitigations by the money or time they save, and recommend a set.",
         "simulate": "Simulate a run many times: finishing dates, ETTR and where the hours go.",
+        "cluster": "Show where the GPU-hours of a cluster of many jobs go, and what to do about failures.",
         "power": "Compute the power that a run draws from the grid, its swings and its cost.",
     },
     "Learn from logs": {

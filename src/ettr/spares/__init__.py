@@ -1,4 +1,4 @@
-"""Spare nodes: pool sizes for a service level, the cheapest pool, and the effect on other jobs.
+"""Spare nodes: pool sizes for a service level, and the cheapest pool.
 
 Analytical functions take numbers; those that take a scenario use its failures, repair and prices. The mean number of
 nodes in repair, a, is the rate at which nodes leave the job per hour of wall-clock time, times the mean repair time.
@@ -8,17 +8,13 @@ from ettr.scenario.pools import enough_spares
 from ettr.spares.cheapest import Pool, cheapest_pool, cheapest_pool_for, pool_cost
 from ettr.spares.demand import Demand, demand
 from ettr.spares.racks import domains_level, racks_level
-from ettr.spares.shared import PARTS, SharedCluster, SmallJobs, shared_cluster
 from ettr.spares.simulated import LeastPool, by_pool_size, least_pool
 from ettr.spares.waiting import erlang_b, waiting_share
 
 __all__ = [
-    "PARTS",
     "Demand",
     "LeastPool",
     "Pool",
-    "SharedCluster",
-    "SmallJobs",
     "by_pool_size",
     "cheapest_pool",
     "cheapest_pool_for",
@@ -29,6 +25,5 @@ __all__ = [
     "least_pool",
     "pool_cost",
     "racks_level",
-    "shared_cluster",
     "waiting_share",
 ]

@@ -37,7 +37,7 @@ FAILURES = ("NODE_FAIL", "BOOT_FAIL")
 _REQUEUES = ("REQUEUED", "PREEMPTED")
 _MAYBE_FAILURES = ("REQUEUED", "FAILED")
 """States that a machine may or may not have caused: left out, with a caution."""
-_REASONS = {
+REASONS = {
     "FAILED": "FAILED: usually the job's own error",
     "COMPLETED": "COMPLETED: no failure",
     "CANCELLED": "CANCELLED: by a user or administrator",
@@ -135,7 +135,7 @@ def _sniff(head: list[str]) -> bool:
 def _is_row(line: str) -> bool:
     """Whether a line is a row of sacct rather than its header."""
     words = re.split(r"\s*\|\s*|\s+", line.strip())
-    has_state = any(word.rstrip("+") in (*_REASONS, *FAILURES) for word in words)
+    has_state = any(word.rstrip("+") in (*REASONS, *FAILURES) for word in words)
     has_job = any(map(_STEP.fullmatch, words if "|" in line else words[:1]))
     return has_state and has_job and any(map(_ISO_TIME.match, words))
 
@@ -207,7 +207,7 @@ def take_job(jobs: Jobs, row: dict[str, str], digest: int, place: str) -> None:
         return ledger.dropped("array tasks that have not started", place=place)
     if not _JOB.fullmatch(job):
         return ledger.not_parsed("no job number", place=place)
-    if state not in _REASONS and state not in FAILURES:
+    if state not in REASONS and state not in FAILURES:
         return ledger.not_parsed("unknown state", place=place)
     if digest in jobs.rows:
         return ledger.merged("exact duplicate row", place=place)
@@ -280,7 +280,7 @@ def _take_state(
         return jobs.ledger.merged("requeue after a node's failure", place=place)
     if state in _MAYBE_FAILURES and end is not None:
         jobs.left_out.setdefault(state, []).append(end)
-    return jobs.ledger.dropped(_REASONS[state], place=place)
+    return jobs.ledger.dropped(REASONS[state], place=place)
 
 
 def add_failures(jobs: Jobs, events: Events) -> None:
@@ -332,7 +332,7 @@ def _doubt_left_out(jobs: Jobs, failed_us: list[int]) -> None:
     if not n_left or high <= low:
         return
     hours, n_failed = (high - low) / HOUR, n_inside(failed_us)
-    left_out = listed([f"{n:,} {state} ({_REASONS[state].partition(': ')[2]})" for state, n in n_left.items()])
+    left_out = listed([f"{n:,} {state} ({REASONS[state].partition(': ')[2]})" for state, n in n_left.items()])
     mtbf = f"MTBF {duration(hours / n_failed)}" if n_failed else "none"
     jobs.ledger.doubt(
         f"only {' and '.join(FAILURES)} count as failures ({mtbf}); left out: {left_out}; if all of these were "

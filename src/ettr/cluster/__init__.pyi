@@ -1,0 +1,17 @@
+from .accounting import Accounting as Accounting
+from .accounting import from_frame as from_frame
+from .accounting import read_jobs as read_jobs
+from .answer import ClusterPlan as ClusterPlan
+from .classes import JobClass as JobClass
+from .classes import preset as preset
+from .classes import presets as presets
+from .classes import read_classes as read_classes
+from .making import make as make
+from .making import usual as usual
+from .measured import Measured as Measured
+from .measured import measured as measured
+from .policy import Rule as Rule
+from .policy import rules as rules
+from .shared import SharedCluster as SharedCluster
+from .shared import SmallJobs as SmallJobs
+from .shared import shared_cluster as shared_cluster

@@ -1,0 +1,358 @@
+"""A cluster of many jobs: where its GPU-hours go, how often jobs of each size fail, and what to do about it."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ettr.cluster.accounting import Accounting
+from ettr.cluster.classes import JobClass, run_of
+from ettr.cluster.measured import PARTS
+from ettr.cluster.policy import Rule, policy_words
+from ettr.core.report import Answer, Headline, Note, Report, Table, plain_values
+from ettr.core.sentences import (
+    about,
+    count,
+    duration,
+    gpus,
+    joined_range,
+    listed,
+    number,
+    pct,
+    roughly,
+    span,
+    usd,
+)
+from ettr.core.units import H_PER_MONTH, MIN_PER_H
+from ettr.failures.groups import CohortTest
+from ettr.failures.rates import FailureRate, job_mttf_h
+from ettr.mitigation import Catalogue
+from ettr.recommendation import Recommendation, recommend
+from ettr.recommendation.answer import JobsOfASize
+from ettr.scenario import Scenario
+from ettr.scenario.fields import is_written
+from ettr.scenario.paths import GPU_PRICE
+
+DIFFERENT = 0.05
+"""Below this p-value, jobs of each size are planned at their own failure rate."""
+_LARGEST_JOBS = (4, 16)
+"""Sizes of projected jobs, relative to the largest class."""
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class ClusterPlan(Answer):
+    """A cluster of many jobs.
+
+    Attributes
+    ----------
+    name : str
+        File or mix that it was made from.
+    common : Scenario
+        What all jobs have in common, on all GPUs of the cluster.
+    classes : tuple of JobClass
+        Classes of jobs by size, smallest first.
+    by_size : DataFrame
+        A row per class: ``size``, ``n_gpus``, ``share`` and ``job_share`` (of GPU-hours and jobs), ``productive`` and
+        ``lost_work``, ``restart``, ``checkpoint``, ``preemption`` and ``waiting`` relative to its GPU-hours,
+        ``mttf_h`` of a job and ``interval_min`` [min], ``best_min``, ``low_min`` and ``high_min`` [min], ``ettr`` and
+        ``ettr_at_best`` expected in the long run; from accounting also the intervals and counts of :class:`Measured`.
+    rate : FailureRate
+        Failure rate of the nodes, over all sizes.
+    comparison : CohortTest or None
+        Test of equal failure rates of all sizes; None for a mix, or without failures.
+    second_order : float
+        Share of pre-emption for failed jobs in all GPU-hours lost to failures; NaN if nothing is known.
+    policy : tuple of Rule
+        Checkpoint intervals by size.
+    accounting : Accounting or None
+        The accounting behind it.
+    budget_usd : float
+        Most to spend on mitigations. [USD]
+    catalogue : Catalogue or None
+        Catalogue of mitigations.
+
+    Examples
+    --------
+    >>> from ettr import cluster
+    >>> answer = cluster.make("rsc-1")
+    >>> answer.by_size["size"].tolist()[-2:], f"{answer.by_size['mttf_h'].iloc[-1]:.1f}"
+    (['2,048', '4,096'], '7.2')
+    """
+
+    name: str
+    common: Scenario
+    classes: tuple[JobClass, ...]
+    by_size: pd.DataFrame
+    rate: FailureRate
+    comparison: CohortTest | None
+    second_order: float
+    policy: tuple[Rule, ...]
+    accounting: Accounting | None = None
+    budget_usd: float = math.inf
+    catalogue: Catalogue | None = None
+
+    @property
+    def n_gpus(self) -> int:
+        """GPUs of the cluster."""
+        return self.common.cluster.n_gpus
+
+    @property
+    def totals(self) -> dict[str, float]:
+        """Productive share, each loss, and waiting, relative to all GPU-hours."""
+        shares = self.by_size["share"].to_numpy()
+        return {part: float(shares @ self.by_size[part]) for part in ("productive", *PARTS, "waiting")}
+
+    @property
+    def productive_ends(self) -> tuple[float, float] | None:
+        """95% CI of the productive share of all GPU-hours; None for a mix."""
+        return None if self.accounting is None else self._ends("productive")
+
+    def _ends(self, part: str) -> tuple[float, float]:
+        """Return the interval of a share of all GPU-hours; classes are independent, so their widths add in squares."""
+        shares, middle = self.by_size["share"].to_numpy(), self.by_size[part].to_numpy()
+        below, above = (
+            float(np.sqrt((shares**2) @ (self.by_size[f"{part}_{end}"] - middle) ** 2)) for end in ("low", "high")
+        )
+        total = float(shares @ middle)
+        return max(total - below, 0.0), min(total + above, 1.0)
+
+    @functools.cached_property
+    def jobs(self) -> tuple[JobsOfASize, ...]:
+        """The run of each class that makes progress, with its share of the GPU-hours."""
+        alive = [(jobs, rate) for jobs, rate, ettr in self._rated if ettr > 0]
+        return tuple(
+            JobsOfASize(run_of(jobs, self.common, self.common.interval_min, rate), jobs.share) for jobs, rate in alive
+        )
+
+    @property
+    def _rated(self) -> list[tuple[JobClass, float, float]]:
+        return list(zip(self.classes, self.by_size["planned_rate"], self.by_size["ettr"], strict=True))
+
+    @functools.cached_property
+    def recommendation(self) -> Recommendation | None:
+        """The mitigations to choose for the whole cluster; None without failures."""
+        if not self.jobs or self.rate.per_1000_node_days == 0:
+            return None
+        return recommend(self.common, self.budget_usd, self.catalogue, jobs=self.jobs)
+
+    @functools.cached_property
+    def of_largest(self) -> Recommendation | None:
+        """The mitigations to choose for a job of the largest class alone; None without failures."""
+        if not self.jobs or self.rate.per_1000_node_days == 0:
+            return None
+        return recommend(self.jobs[-1].scenario, self.budget_usd, self.catalogue)
+
+    @property
+    def projected(self) -> pd.DataFrame:
+        """MTTF of larger jobs at the failure rate of all sizes, and its 95% CI: ``n_gpus``, ``mttf_h``, ends [h]."""
+        sizes = np.array([self.classes[-1].largest * factor for factor in _LARGEST_JOBS])
+        per_node = self.common.cluster.gpus_per_node
+        columns = {
+            "mttf_h": self.rate.per_1000_node_days,
+            "mttf_low_h": self.rate.high,
+            "mttf_high_h": self.rate.low,
+        }
+        return pd.DataFrame(
+            {"n_gpus": sizes} | {name: job_mttf_h(rate, sizes, per_node) for name, rate in columns.items()}
+        )
+
+    @property
+    def headline(self) -> str:
+        """Size of the cluster, and its productive share."""
+        return f"{self.name}: {gpus(self.n_gpus)}, {pct(self.totals['productive'], 0)} of the GPU-hours productive"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all results for JSON."""
+        record = {
+            "source": self.name,
+            "n_gpus": self.n_gpus,
+            "n_jobs": self.accounting.n_jobs if self.accounting else None,
+            "gpu_h": self.accounting.gpu_h if self.accounting else None,
+            "window_h": self.accounting.window_h if self.accounting else None,
+            "totals": self.totals,
+            "productive_95": self.productive_ends,
+            "by_size": self.by_size,
+            "rate": self.rate,
+            "rates_differ": self.comparison,
+            "second_order_share": self.second_order,
+            "policy": [vars(rule) | {"words": rule.words} for rule in self.policy],
+            "projected": self.projected,
+            "recommendation": self.recommendation.to_dict() if self.recommendation else None,
+            "recommendation_of_largest": self.of_largest.to_dict() if self.of_largest else None,
+            "notes": self.accounting.notes if self.accounting else (),
+            "doubts": self.accounting.doubts if self.accounting else (),
+            "left_out": self.accounting.ledger if self.accounting else None,
+        }
+        return dict(plain_values(record))
+
+    def report(self) -> Report:
+        """Return the policy, where the GPU-hours go, the failure rates by size, and the mitigations."""
+        sections: Report = [Headline(self._title)]
+        sections += [Note(text) for text in (policy_words(self.policy), *self._costs(), self._second_order) if text]
+        sections += [Headline("Where the GPU-hours go, by GPUs of a job", apart=True), self._parts(), self._rates()]
+        sections += [Note(text) for text in (self._constancy, self._projection) if text]
+        if self.recommendation:
+            sections.append(Headline("Mitigations for the whole cluster", apart=True))
+            sections += [*self.recommendation.report(names_others=False), Note(self._largest)]
+        return [*sections, *(Note(text, dim=True) for text in self._assumptions())]
+
+    @property
+    def _title(self) -> str:
+        per_h = self.rate.per_1000_node_days
+        mtbf_h = job_mttf_h(per_h, self.n_gpus, self.common.cluster.gpus_per_node)
+        often = f"MTBF of all GPUs together {roughly(mtbf_h)}" if math.isfinite(mtbf_h) else "no failures"
+        if self.accounting is None:
+            return f"{self.name}: {len(self.classes)} classes of jobs on {gpus(self.n_gpus)}, {often}"
+        jobs, lasted = count(self.accounting.n_jobs), duration(self.accounting.window_h)
+        return f"{self.name}: {jobs} jobs on {gpus(self.n_gpus)} in {lasted}, {often}"
+
+    def _costs(self) -> Iterator[str]:
+        """Yield the productive share, the cost of failures, and the sizes that they cost most."""
+        totals, ends = self.totals, self.productive_ends
+        within = f" (95% CI {joined_range(*map(pct, ends))})" if ends else ""
+        lost = totals["lost_work"] + totals["restart"] + totals["preemption"]
+        gpu_h = self.n_gpus * H_PER_MONTH
+        if self.accounting:
+            gpu_h = self.accounting.gpu_h / self.accounting.window_h * H_PER_MONTH
+        price = self.common.prices.usd_per_gpu_h
+        cost = f", {usd(about(lost * gpu_h * price))} per month at {price:g} USD per GPU-hour" if price else ""
+        assumed = "" if not price or is_written(self.common, GPU_PRICE) else " (assumed price)"
+        yield (
+            f"{pct(totals['productive'])} of the GPU-hours are productive{within}. Lost work, restarts and "
+            f"pre-emption take {pct(lost)}{cost}{assumed}."
+        )
+        by_class = (self.by_size["lost_work"] + self.by_size["restart"]) * self.by_size["share"]
+        if by_class.sum() > 0:
+            top = by_class.nlargest(2).index.sort_values()
+            share = float(by_class[top].sum() / by_class.sum())
+            few = self.by_size.loc[top]
+            jobs = f"{pct(few['job_share'].sum())} of the jobs and " if few["job_share"].notna().all() else ""
+            yield (
+                f"Jobs of {listed(few['size'].tolist())} GPUs, {jobs}{pct(few['share'].sum(), 0)} of the GPU-hours, "
+                f"account for {pct(share, 0)} of the lost work and restarts."
+            )
+
+    @property
+    def _second_order(self) -> str:
+        """The share of pre-emption for failed jobs, as a sentence; empty without any."""
+        if not self.second_order > 0:
+            return ""
+        how = "" if self.accounting else ", estimated from the published pre-emptions of one job"
+        return f"Pre-emption for failed jobs is {pct(self.second_order, 0)} of what failures cost{how}."
+
+    def _parts(self) -> Table:
+        columns: dict[str, list[str]] = {"GPUs": self.by_size["size"].tolist()}
+        if self.by_size["job_share"].notna().all():
+            columns["jobs"] = [pct(share) for share in self.by_size["job_share"]]
+        columns["GPU-hours"] = [pct(share) for share in self.by_size["share"]]
+        for part in ("productive", *PARTS, "waiting"):
+            columns[_HEADINGS[part]] = [pct(share) for share in self.by_size[part]]
+        if self.accounting:
+            ends = zip(self.by_size["productive_low"], self.by_size["productive_high"], strict=True)
+            columns["productive, 95% CI"] = [joined_range(*map(pct, end)) for end in ends]
+        rows = list(zip(*columns.values(), strict=True))
+        totals = {_HEADINGS[part]: pct(share) for part, share in self.totals.items()}
+        totals |= {"GPUs": "all", "jobs": "100%", "GPU-hours": "100%"}
+        if self.accounting and self.productive_ends:
+            totals["productive, 95% CI"] = joined_range(*map(pct, self.productive_ends))
+        return Table(tuple(columns), [*rows, tuple(totals[name] for name in columns)], total=True)
+
+    def _rates(self) -> Table:
+        frame = self.by_size
+        columns = {"GPUs": frame["size"].tolist()}
+        if self.accounting:
+            columns["failures"] = [count(n) for n in frame["n_failures"]]
+            columns["per 1,000 node-days, 95% CI"] = [
+                joined_range(number(low), number(high))
+                for low, high in zip(frame["rate_low"], frame["rate_high"], strict=True)
+            ]
+        columns |= {
+            "MTTF of a job": [roughly(h) if math.isfinite(h) else "" for h in frame["mttf_h"]],
+            "interval": [roughly(m / MIN_PER_H) for m in frame["interval_min"]],
+            "ETTR": [pct(share) for share in frame["ettr"]],
+            "best interval": [roughly(m / MIN_PER_H) if math.isfinite(m) else "" for m in frame["best_min"]],
+            "ETTR at best": [pct(share) for share in frame["ettr_at_best"]],
+        }
+        return Table(
+            tuple(columns),
+            list(zip(*columns.values(), strict=True)),
+            title="Failures and checkpoints, expected in the long run",
+        )
+
+    @property
+    def _constancy(self) -> str:
+        """Whether the failure rate is the same for all sizes, as a sentence; empty for a mix."""
+        if self.comparison is None:
+            return ""
+        found, rate = self.comparison, self.rate
+        ends = joined_range(number(rate.low), number(rate.high))
+        overall = f"{number(rate.per_1000_node_days)} per 1,000 node-days (95% CI {ends})"
+        if found.p >= DIFFERENT:
+            return f"No difference between the failure rates of the sizes (p = {found.p:.2g}); overall {overall}."
+        return (
+            f"The failure rate per node differs between sizes (p = {found.p:.2g}), from {found.lowest} GPUs (lowest) "
+            f"to {found.highest} GPUs (highest). Each size is planned at its own rate; overall {overall}."
+        )
+
+    @property
+    def _projection(self) -> str:
+        """The MTTF of larger jobs, as a sentence; empty without failures."""
+        if self.rate.per_1000_node_days == 0:
+            return ""
+        texts = [
+            f"{gpus(row.n_gpus)} every {roughly(row.mttf_h)}"
+            + (f" (95% CI {span((row.mttf_low_h, row.mttf_high_h))})" if row.mttf_high_h > row.mttf_low_h else "")
+            for row in self.projected.itertuples()
+        ]
+        return f"Projected at the rate of all sizes, a job would fail on {' and on '.join(texts)}."
+
+    @property
+    def _largest(self) -> str:
+        """How the set differs from that of the largest job, as a sentence."""
+        ours, largest = self.recommendation, self.of_largest
+        assert ours is not None
+        assert largest is not None
+        size = gpus(self.jobs[-1].scenario.cluster.n_gpus)
+        if set(ours.ids) == set(largest.ids):
+            return f"A job of {size} alone would need the same set."
+        only = {name: step.title for step in largest.steps if (name := step.id) not in ours.ids}
+        more = {name: step.title for step in ours.steps if (name := step.id) not in largest.ids}
+        parts = [f"would leave out {listed(list(more.values()))}"] if more else []
+        parts += [f"would add {listed(list(only.values()))}"] if only else []
+        return f"The set for one job of {size} alone {' and '.join(parts)}."
+
+    def _assumptions(self) -> Iterator[str]:
+        """Yield what is assumed for all jobs, and what the accounting leaves open."""
+        common = self.common
+        yield (
+            f"Assumed for all jobs where a class has no value of its own: a checkpoint every "
+            f"{duration(common.interval_min / MIN_PER_H)} with a stall of {common.checkpoint.stall_s:g} s, detection "
+            f"{common.recovery.detection_min:g} min, restart {common.recovery.restart_min:g} min."
+        )
+        if self.accounting:
+            yield (
+                "Each failure or pre-emption loses half an interval of work, or the whole run if that is shorter; all "
+                "other time counts as productive, including that of jobs that ended by an error of their own."
+            )
+            yield from (f"Caution: {text}." for text in self.accounting.doubts)
+            n_left_out = int(self.accounting.ledger["n"].sum()) if len(self.accounting.ledger) else 0
+            if n_left_out:
+                worst = self.accounting.ledger.head(3).itertuples()
+                reasons = "; ".join(f"{row.n:,} {row.action}: {row.reason} ({row.example})" for row in worst)
+                yield f"Left out {n_left_out:,} rows: {reasons}."
+
+
+_HEADINGS = {
+    "productive": "productive",
+    "lost_work": "lost work",
+    "restart": "restarts",
+    "checkpoint": "checkpoints",
+    "preemption": "pre-emption",
+    "waiting": "waiting after failures",
+}

@@ -1,0 +1,267 @@
+"""The answer for a cluster, from its accounting or from a mix of job classes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ettr import budget
+from ettr.budget.intervals import BestInterval, flat_band
+from ettr.cluster.accounting import Accounting, refuse_more
+from ettr.cluster.answer import DIFFERENT, ClusterPlan
+from ettr.cluster.classes import JobClass, in_order, preset, presets, run_of
+from ettr.cluster.measured import LEVEL, PARTS, measured
+from ettr.cluster.policy import Rule, rules
+from ettr.core.errors import InputError, OutsideValidity
+from ettr.core.sentences import listed
+from ettr.core.units import MIN_PER_H
+from ettr.evidence import figure
+from ettr.failures.groups import cohorts_differ
+from ettr.failures.rates import FailureRate, failure_rate, gamma_interval
+from ettr.mitigation import Catalogue
+from ettr.ranges import median_rate
+from ettr.scenario import Scenario
+from ettr.scenario.paths import INTERVAL, N_GPUS, PER_NODE, RATE
+from ettr.scenario.sections import OF_TOKENS
+
+HOURLY_MIN = 60.0
+"""Checkpoint interval of jobs whose interval is not given (assumed; that of the RSC study). [min]"""
+_OF_A_MIX = ("failures_per_gpu_h", "restart_h")
+"""Columns that only the estimate of pre-emption needs."""
+BOUND = 0.95
+"""Without any observed failure, classes are planned at this upper confidence limit of the failure rate (assumed)."""
+
+
+def make(
+    jobs: Accounting | Sequence[JobClass] | str | Path,
+    common: Scenario | None = None,
+    n_gpus: int | None = None,
+    *,
+    budget_usd: float = math.inf,
+    catalogue: Catalogue | None = None,
+    name: str = "the mix",
+) -> ClusterPlan:
+    """Return where the GPU-hours of a cluster go by job size, its failure rates, and what to do about them.
+
+    Parameters
+    ----------
+    jobs : Accounting, sequence of JobClass, or str
+        Accounting of the cluster, classes of jobs, or the name of a published mix, e.g. ``"rsc-1"``.
+    common : Scenario, optional
+        What all jobs have in common: checkpoint interval, stall, recovery, prices, and for classes the failure rate. By
+        default the preset of the mix, or the defaults of a plan with a checkpoint every hour.
+    n_gpus : int, optional
+        GPUs of the cluster; by default the most that were in use at a time, or those of ``common``.
+    budget_usd : float
+        Most to spend on mitigations. [USD]
+    catalogue : Catalogue, optional
+        Catalogue of mitigations.
+    name : str
+        Name of the classes, for messages.
+
+    Returns
+    -------
+    ClusterPlan
+
+    Raises
+    ------
+    InputError
+        An unknown mix, a cluster smaller than its largest job or than the GPUs in use, or classes without a size of the
+        cluster.
+
+    Notes
+    -----
+    Each class is one run of its size in the long run, by :func:`ettr.budget.exact`, without an end. Classes of a mix
+    pre-empt others of lower priority when they start again: for each failure, as many GPUs relative to those of the job
+    as one published job did (figures ``rsc_preempted_n_gpus`` and ``rsc_requeues``), each of which loses half an
+    interval and a restart. Mitigations are chosen by :func:`ettr.recommendation.recommend`, with the savings of the
+    classes added by their shares of the GPU-hours.
+
+    Examples
+    --------
+    >>> answer = make([JobClass(8, 0.4), JobClass(1024, 0.6)], n_gpus=2048)
+    >>> [rule.above_gpus for rule in answer.policy], round(answer.totals["productive"], 2)
+    ([None], 0.99)
+    """
+    if isinstance(jobs, (str, Path)):
+        name = str(jobs)
+        if name not in presets():
+            raise InputError(f"unknown mix {name!r}; known are {listed(list(presets()))}")
+        common = common or Scenario.load(name)
+        jobs = preset(name)
+    if isinstance(jobs, Accounting):
+        return _of_accounting(jobs, common, n_gpus, budget_usd, catalogue)
+    classes = in_order(jobs, name)
+    if n_gpus is None and common is None:
+        raise InputError("a mix of jobs needs the GPUs of the cluster (`n_gpus`)")
+    common = _common(common, n_gpus, classes[-1].largest)
+    by_size = pd.DataFrame([_expected(of_size, common, common.failure_rate) for of_size in classes])
+    by_size, second_order = _with_preemption(by_size, classes)
+    posterior = common.failures.posterior
+    rate = FailureRate(common.failure_rate, common.failure_rate, common.failure_rate, LEVEL)
+    if posterior is not None:
+        rate = gamma_interval(posterior.shape, posterior.node_days, LEVEL)
+    policy = _policy(classes, by_size, common)
+    return ClusterPlan(name, common, classes, by_size, rate, None, second_order, policy, None, budget_usd, catalogue)
+
+
+def _of_accounting(
+    accounting: Accounting, common: Scenario | None, n_gpus: int | None, budget_usd: float, catalogue: Catalogue | None
+) -> ClusterPlan:
+    """Return the answer from accounting: the measured GPU-hours, and the run of each size at the counted rate."""
+    if n_gpus is not None:
+        refuse_more(accounting, n_gpus)
+    per_node = accounting.gpus_per_node
+    whole = math.ceil((n_gpus or accounting.most_gpus) / per_node) * per_node
+    found = None if common is None else common.override({PER_NODE: per_node, N_GPUS: whole})
+    common = _common(found, whole, whole, per_node)
+    spent = measured(accounting, common, common.interval_min)
+    table = spent.by_size
+    n_failures, node_days = table["n_failures"].to_numpy(), table["node_days"].to_numpy()
+    rate = failure_rate(n_failures.sum(), node_days.sum(), LEVEL)
+    total_h = table["gpu_h"].sum()
+    classes = tuple(
+        JobClass(
+            row.n_gpus,
+            row.gpu_h / total_h,
+            row.n_jobs / accounting.n_jobs,
+            low_gpus=row.low_gpus,
+            high_gpus=row.high_gpus,
+        )
+        for row in table.itertuples()
+    )
+    seen = node_days > 0
+    labels = [of_size.label for of_size, is_seen in zip(classes, seen, strict=True) if is_seen]
+    comparison = cohorts_differ(n_failures[seen], node_days[seen], labels)
+    differ = comparison is not None and comparison.p < DIFFERENT
+    overall = rate.per_1000_node_days or gamma_interval(0.5, node_days.sum(), 2 * BOUND - 1).high
+    rates = [own if differ and own > 0 else overall for own in table["rate"]]
+    expected = [_expected(of_size, common, own) for of_size, own in zip(classes, rates, strict=True)]
+    kept = table.drop(columns=["n_gpus", "low_gpus", "high_gpus"])
+    replaced = [name for name in (*expected[0], *_OF_A_MIX) if name in {*kept, *_OF_A_MIX}]
+    by_size = pd.DataFrame(expected).drop(columns=list(dict.fromkeys(replaced)), errors="ignore").join(kept)
+    policy = _policy(classes, by_size, common)
+    return ClusterPlan(
+        accounting.source,
+        common,
+        classes,
+        by_size,
+        rate,
+        comparison,
+        spent.second_order,
+        policy,
+        accounting,
+        budget_usd,
+        catalogue,
+    )
+
+
+def usual(n_gpus: int, gpus_per_node: int = 8) -> Scenario:
+    """Return what jobs have in common where nothing is known: the defaults of a plan, with a checkpoint every hour.
+
+    The failure rate is the median of published clusters.
+
+    Examples
+    --------
+    >>> usual(4096).checkpoint.interval_min
+    60.0
+    """
+    rate, n_clusters = median_rate(gpus_per_node)
+    note = f"the median of {n_clusters} published clusters"
+    values = {
+        "name": "cluster",
+        "cluster": {"n_gpus": n_gpus, "gpus_per_node": gpus_per_node},
+        "failures": {"rate_per_1000_node_days": rate},
+        "checkpoint": {"interval_min": HOURLY_MIN},
+        "evidence": {RATE: {"status": "assumed", "note": note}},
+    }
+    return Scenario.of(values)
+
+
+def _common(common: Scenario | None, n_gpus: int | None, largest: int, per_node: int = 8) -> Scenario:
+    """Return what all jobs have in common, on the GPUs of the cluster, without an end."""
+    common = common or usual(n_gpus or largest, per_node)
+    values: dict[str, Any] = {"job.productive_h": None, "job.tokens": None}
+    values |= {section: None for section in OF_TOKENS if getattr(common, section, None) is not None}
+    if n_gpus is not None:
+        values[N_GPUS] = n_gpus
+    if isinstance(common.checkpoint.interval_min, str):
+        values[INTERVAL] = HOURLY_MIN
+    common = budget.simplified(common.override(values)).scenario
+    if common.cluster.n_gpus < largest:
+        raise InputError(
+            f"the cluster must have at least {largest:,} GPUs, those of its largest jobs, got {common.cluster.n_gpus:,}"
+        )
+    return common
+
+
+def _expected(jobs: JobClass, common: Scenario, rate: float) -> dict[str, Any]:
+    """Return the row of a class: the long-run shares of its GPU-hours, its MTTF, and its best interval."""
+    run = run_of(jobs, common, common.interval_min, rate)
+    row = {
+        "size": jobs.label,
+        "n_gpus": jobs.n_gpus,
+        "share": jobs.share,
+        "job_share": jobs.job_share,
+        "planned_rate": rate,
+        "mttf_h": run.job_mttf_h,
+        "interval_min": run.interval_min,
+        "ettr": 0.0,
+    }
+    try:
+        hours, band = budget.exact(run), flat_band(run)
+    except OutsideValidity:  # it practically never ends
+        lost = dict.fromkeys(PARTS, 0.0) | {"productive": 0.0, "lost_work": 1.0, "waiting": 0.0}
+        return row | lost | {"best_min": math.nan, "low_min": math.nan, "high_min": math.nan, "ettr_at_best": 0.0}
+    held_h = float(hours.total_h - hours.queue_h)
+    return row | {
+        "productive": hours.productive_h / held_h,
+        "lost_work": hours.rework_h / held_h,
+        "restart": (hours.detection_h + hours.restart_h) / held_h,
+        "checkpoint": (hours.checkpoint_h + hours.slowdown_h) / held_h,
+        "preemption": 0.0,
+        "waiting": hours.queue_h / held_h,
+        "restart_h": run.recovery.restart_min / MIN_PER_H,
+        "failures_per_gpu_h": hours.n_failures / held_h / jobs.n_gpus,
+        "ettr": float(hours.ettr),
+        "best_min": float(band.interval_min),
+        "low_min": float(band.low_min),
+        "high_min": float(band.high_min),
+        "ettr_at_best": float(budget.exact(run.override({INTERVAL: float(band.interval_min)})).ettr),
+    }
+
+
+def _with_preemption(by_size: pd.DataFrame, classes: Sequence[JobClass]) -> tuple[pd.DataFrame, float]:
+    """Return the classes of a mix with their losses by pre-emption, and its share of all losses by failures."""
+    names = ("rsc_preempted_n_gpus", "rsc_requeues", "rsc_requeued_n_gpus")
+    preempted, requeues, requeued = (figure(name).value for name in names)
+    per_gpu = preempted / requeues / requeued
+    shares, parts = by_size["share"].to_numpy(), by_size.copy()
+    loss_h = by_size["interval_min"].to_numpy() / MIN_PER_H / 2 + by_size["restart_h"].to_numpy()
+    failures = by_size.get("failures_per_gpu_h", pd.Series(0.0, by_size.index)).fillna(0.0).to_numpy()
+    for failing, of_size in enumerate(classes):
+        below = np.array([other.priority < of_size.priority for other in classes]) & (shares > 0)
+        if not below.any():
+            continue
+        preempted_share = shares[failing] * failures[failing] * of_size.n_gpus * per_gpu  # GPUs per GPU-hour
+        lost = np.where(below, preempted_share * loss_h / shares[below].sum(), 0.0)
+        parts["preemption"] += lost
+    parts["productive"] -= parts["preemption"]
+    second = float(shares @ parts["preemption"])
+    first = float(shares @ (parts["lost_work"] + parts["restart"]))
+    return parts.drop(columns=[*_OF_A_MIX], errors="ignore"), second / (first + second) if second else math.nan
+
+
+def _policy(classes: Sequence[JobClass], by_size: pd.DataFrame, common: Scenario) -> tuple[Rule, ...]:
+    """Return the checkpoint intervals by size, of the classes that make progress."""
+    alive = [
+        (of_size, BestInterval(row.best_min, row.low_min, row.high_min, 0.005, False))
+        for of_size, row in zip(classes, by_size.itertuples(), strict=True)
+        if row.ettr_at_best > 0
+    ]
+    return rules([of_size for of_size, _ in alive], [band for _, band in alive], common.interval_min) if alive else ()

@@ -1,0 +1,71 @@
+"""Tables of job classes, and the checkpoint policy."""
+
+from __future__ import annotations
+
+import pytest
+
+from ettr import cluster
+from ettr.budget.intervals import BestInterval
+from ettr.core.errors import InputError
+
+
+def read(folder, text: str) -> tuple[cluster.JobClass, ...]:
+    path = folder / "classes.csv"
+    path.write_text(text)
+    return cluster.read_classes(path)
+
+
+@pytest.mark.parametrize("shares", [("25%", "75%"), ("0.25", "0.75"), ("25", "75")])
+def test_shares_are_fractions_or_percentages(tmp_path, shares):
+    classes = read(tmp_path, f"gpus,share,priority\n1024,{shares[1]},1\n8,{shares[0]},\n")
+    assert [(jobs.n_gpus, jobs.share, jobs.priority) for jobs in classes] == [(8, 0.25, 0), (1024, 0.75, 1)]
+
+
+def test_jobs_may_be_numbers(tmp_path):
+    classes = read(tmp_path, "gpus,share,jobs\n8,50%,900\n64,50%,100\n")
+    assert [jobs.job_share for jobs in classes] == [0.9, 0.1]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("gpus,share\n8,60%\n64,50%\n", "must sum to 100%, got 110.0%"),
+        ("gpus,share\n8,60\n64,50\n", "must sum to 100%, got 110.0%"),
+        ("gpus,share\n8,-10%\n64,110%\n", "share must be a number >= 0, got '-10%' .*line 2"),
+        ("gpus,share\n0,50%\n64,50%\n", "gpus must be a whole number >= 1, got '0'"),
+        ("gpus,share,interval_min\n8,50%,-60\n64,50%,60\n", "interval_min must be a number >= 0.0001 min, got '-60'"),
+        ("gpus,share,stall_s\n8,50%,-1\n64,50%,\n", "stall_s must be a number >= 0 s, got '-1'"),
+        ("gpus,share\n8,50%\n8,50%\n", "one class for each size, got two of 8 GPUs"),
+        ("gpus,share\n8,half\n8,50%\n", "share must be a number >= 0, got 'half'"),
+        ("gpus,share\n", "no job classes"),
+        ("gpus,hours\n8,50\n", "has no column share"),
+    ],
+)
+def test_a_bad_table_is_refused_with_the_rule(tmp_path, text, message):
+    with pytest.raises(InputError, match=message):
+        read(tmp_path, text)
+
+
+def test_the_published_mix_has_the_published_shares():
+    mix = cluster.preset("rsc-1")
+    assert sum(jobs.job_share for jobs in mix if jobs.n_gpus < 8) > 0.9
+    assert sum(jobs.share for jobs in mix if jobs.n_gpus < 8) < 0.1
+    assert sum(jobs.share for jobs in mix if jobs.n_gpus >= 256) == pytest.approx(0.66)
+    assert mix[0].job_share > 0.4
+    assert (mix[-1].share, mix[-1].job_share < 0.01) == (0.12, True)
+
+
+def band(low: float, high: float) -> BestInterval:
+    return BestInterval((low * high) ** 0.5, low, high, 0.005, False)
+
+
+def test_rules_are_the_fewest_and_hold_for_each_size():
+    classes = [cluster.JobClass(n, 0.25) for n in (8, 64, 512, 4096)]
+    bands = [band(100, 900), band(50, 200), band(20, 70), band(10, 30)]
+    rules = cluster.rules(classes, bands, 60.0)
+    assert [(rule.above_gpus, rule.up_to_gpus) for rule in rules] == [(64, None), (None, 64)]
+    assert (rules[0].low_min, rules[0].high_min) == (20, 30)
+    assert (rules[1].low_min, rules[1].high_min) == (100, 200)
+    assert all(rule.current_min is None for rule in rules)
+    (only,) = cluster.rules(classes, [band(10, 900)] * 4, 60.0)
+    assert (only.current_min, only.above_gpus, only.up_to_gpus) == (60.0, None, None)
