@@ -8,7 +8,7 @@ from .classes import presets as presets
 from .classes import read_classes as read_classes
 from .making import make as make
 from .making import usual as usual
-from .measured import Measured as Measured
+from .measured import HoursBySize as HoursBySize
 from .measured import measured as measured
 from .policy import Rule as Rule
 from .policy import rules as rules

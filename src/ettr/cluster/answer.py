@@ -61,7 +61,7 @@ class ClusterPlan(Answer):
         A row per class: ``size``, ``n_gpus``, ``share`` and ``job_share`` (of GPU-hours and jobs), ``productive`` and
         ``lost_work``, ``restart``, ``checkpoint``, ``preemption`` and ``waiting`` relative to its GPU-hours,
         ``mttf_h`` of a job and ``interval_min`` [min], ``best_min``, ``low_min`` and ``high_min`` [min], ``ettr`` and
-        ``ettr_at_best`` expected in the long run; from accounting also the intervals and counts of :class:`Measured`.
+        ``ettr_at_best`` expected in the long run; from accounting also the intervals and counts of :class:`HoursBySize`.
     rate : FailureRate
         Failure rate of the nodes, over all sizes.
     comparison : CohortTest or None
@@ -121,6 +121,18 @@ class ClusterPlan(Answer):
         )
         total = float(shares @ middle)
         return max(total - below, 0.0), min(total + above, 1.0)
+
+    @property
+    def lost_shares(self) -> pd.Series:
+        """Share of each class in all GPU-hours lost to its failures, recomputed or for restarts; 0 without losses."""
+        lost = (self.by_size["lost_work"] + self.by_size["restart"]) * self.by_size["share"]
+        return lost / lost.sum() if lost.sum() > 0 else lost
+
+    @property
+    def most_costly(self) -> pd.DataFrame:
+        """The two classes with the largest losses, by size: rows of :attr:`by_size` with ``lost``, their share."""
+        top = self.lost_shares.nlargest(2).index.sort_values()
+        return self.by_size.loc[top].assign(lost=self.lost_shares[top])
 
     @functools.cached_property
     def jobs(self) -> tuple[JobsOfASize, ...]:
@@ -227,15 +239,12 @@ class ClusterPlan(Answer):
             f"{pct(totals['productive'])} of the GPU-hours are productive{within}. Lost work, restarts and "
             f"pre-emption take {pct(lost)}{cost}{assumed}."
         )
-        by_class = (self.by_size["lost_work"] + self.by_size["restart"]) * self.by_size["share"]
-        if by_class.sum() > 0:
-            top = by_class.nlargest(2).index.sort_values()
-            share = float(by_class[top].sum() / by_class.sum())
-            few = self.by_size.loc[top]
-            jobs = f"{pct(few['job_share'].sum())} of the jobs and " if few["job_share"].notna().all() else ""
+        top = self.most_costly
+        if top["lost"].sum() > 0:
+            jobs = f"{pct(top['job_share'].sum())} of the jobs and " if top["job_share"].notna().all() else ""
             yield (
-                f"Jobs of {listed(few['size'].tolist())} GPUs, {jobs}{pct(few['share'].sum(), 0)} of the GPU-hours, "
-                f"account for {pct(share, 0)} of the lost work and restarts."
+                f"Jobs of {listed(top['size'].tolist())} GPUs, {jobs}{pct(top['share'].sum(), 0)} of the GPU-hours, "
+                f"account for {pct(top['lost'].sum(), 0)} of the lost work and restarts."
             )
 
     @property

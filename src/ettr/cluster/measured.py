@@ -25,7 +25,7 @@ _SAME_MIN = 1.0
 
 
 @dataclass(frozen=True)
-class Measured:
+class HoursBySize:
     """The GPU-hours of a cluster by job size.
 
     Attributes
@@ -58,7 +58,7 @@ def size_classes(n_gpus: Any, gpus_per_node: int) -> np.ndarray:
     return np.where(nodes < 1, 0, 1 + np.ceil(np.log2(np.maximum(nodes, 1)))).astype(np.int64)
 
 
-def measured(accounting: Accounting, run: Scenario, interval_min: float) -> Measured:
+def measured(accounting: Accounting, run: Scenario, interval_min: float) -> HoursBySize:
     r"""Return where the GPU-hours went by job size, and the failure rate of each size.
 
     Parameters
@@ -72,7 +72,7 @@ def measured(accounting: Accounting, run: Scenario, interval_min: float) -> Meas
 
     Returns
     -------
-    Measured
+    HoursBySize
         Shares with 95% intervals of their long-run means.
 
     Notes
@@ -132,7 +132,7 @@ def measured(accounting: Accounting, run: Scenario, interval_min: float) -> Meas
     )
     second = float(runs.loc[runs["for_failure"], "preemption"].sum())
     share = second / (first + second) if first + second > 0 else float("nan")
-    return Measured(table, share, int(runs["for_failure"].sum()))
+    return HoursBySize(table, share, int(runs["for_failure"].sum()))
 
 
 def _with_losses(accounting: Accounting, run: Scenario, interval_min: float) -> tuple[pd.DataFrame, dict[str, float]]:

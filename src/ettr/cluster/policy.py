@@ -42,7 +42,7 @@ class Rule:
             return f"of all sizes: {advice}" if self.up_to_gpus is None else f"up to {gpus(self.up_to_gpus)}: {advice}"
         if self.up_to_gpus is None:
             return f"over {gpus(self.above_gpus)}: {advice}"
-        return f"{self.above_gpus:,} to {gpus(self.up_to_gpus)}: {advice}"
+        return f"over {self.above_gpus:,} and up to {gpus(self.up_to_gpus)}: {advice}"
 
 
 def rules(classes: Sequence[JobClass], bands: Sequence[BestInterval], current_min: float) -> tuple[Rule, ...]:

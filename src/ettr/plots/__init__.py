@@ -23,6 +23,7 @@ with extras.needed("sweep"):
     )
     from ettr.plots.finishing import finishing_date
     from ettr.plots.interval import ettr_by_interval
+    from ettr.plots.many_jobs import jobs_by_size, losses_by_size
     from ettr.plots.mttf import mttf_by_size
     from ettr.plots.pools import spare_pool
     from ettr.plots.ranking import mitigations
@@ -43,6 +44,8 @@ __all__ = [
     "failures_by_node",
     "finishing_date",
     "goodput",
+    "jobs_by_size",
+    "losses_by_size",
     "mitigations",
     "mttf_by_size",
     "power_day",

@@ -1,0 +1,69 @@
+"""What do failures cost a cluster of many jobs?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from ettr import cluster
+from ettr.core.sentences import Finding, say
+from ettr.core.units import MIN_PER_H
+from ettr_book.chapters.common.table import CaptionedTable, named
+
+_COLUMNS = {
+    "size": "GPUs",
+    "planned_rate": "Failures per 1,000 node-days",
+    "mttf_h": "MTTF [h]",
+    "interval_min": "Interval [min]",
+    "ettr": "ETTR [%]",
+    "best_min": "Best interval [min]",
+    "ettr_at_best": "ETTR at best [%]",
+}
+
+
+def answer(plan: cluster.ClusterPlan) -> Finding:
+    """Return the cost of failures for the cluster, and the sizes that cause it."""
+    top, largest = plan.most_costly, plan.policy[0] if plan.policy else None
+    text = (
+        "**{productive:share0} of the GPU-hours are productive.** Failures cost {lost:share} of them: lost work, "
+        "restarts and pre-emption. Jobs of {sizes:list} GPUs use {share:share0} of the GPU-hours and cause "
+        "{of_lost:share0} of that loss."
+    )
+    advice = " The largest jobs should save every {every:span}." if largest else ""
+    totals = plan.totals
+    return Finding(
+        "Few large jobs cause most of the loss",
+        say(
+            text + advice,
+            text,
+            productive=totals["productive"],
+            lost=totals["lost_work"] + totals["restart"] + totals["preemption"],
+            sizes=top["size"].tolist(),
+            share=float(top["share"].sum()),
+            of_lost=float(top["lost"].sum()),
+            every=(largest.low_min / MIN_PER_H, largest.high_min / MIN_PER_H) if largest else (None, None),
+        ),
+    )
+
+
+def loaded(jobs: str) -> cluster.ClusterPlan:
+    """Return the answer for a published mix, or for the accounting in a file."""
+    return cluster.make(jobs if jobs in cluster.presets() else cluster.read_jobs(Path(jobs)))
+
+
+def by_size(plan: cluster.ClusterPlan) -> CaptionedTable:
+    """Return a table of failures and checkpoints by job size."""
+    frame = plan.by_size.assign(ettr=100 * plan.by_size["ettr"], ettr_at_best=100 * plan.by_size["ettr_at_best"])
+    return named(frame, _COLUMNS, "Failures and checkpoints by job size, expected in the long run", digits=3)
+
+
+def mitigations(plan: cluster.ClusterPlan) -> CaptionedTable:
+    """Return a table of the sets for the whole cluster and for its largest job, with the saving of each step."""
+    rows = [
+        {"Set for": whose, "Mitigation": step.title, "Saves [1000 USD per month]": step.saved_usd / 1e3}
+        for whose, found in (("the cluster", plan.recommendation), ("its largest job", plan.of_largest))
+        for step in (found.steps if found else ())
+    ]
+    caption = "Mitigations that pay for the whole cluster, and for its largest job"
+    return CaptionedTable(pd.DataFrame(rows), caption, digits=2)
