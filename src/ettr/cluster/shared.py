@@ -12,8 +12,9 @@ from ettr.core.errors import InputError
 from ettr.core.units import H_PER_DAY, MIN_PER_H, S_PER_H
 from ettr.core.validity import above_zero, at_least_zero
 from ettr.scenario import Scenario
+from ettr.scenario.pools import counts
 from ettr.spares.demand import Demand, demand
-from ettr.spares.waiting import counts, fraction, waiting_share
+from ettr.spares.waiting import fraction, waiting_share
 
 PARTS = (
     "large_useful",

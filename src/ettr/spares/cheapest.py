@@ -11,8 +11,9 @@ import numpy as np
 from ettr.core.errors import InputError, NoProgress, OutsideValidity
 from ettr.core.validity import at_least_zero, plain
 from ettr.scenario import Scenario
+from ettr.scenario.pools import counts
 from ettr.spares.demand import demand
-from ettr.spares.waiting import counts, waiting_share
+from ettr.spares.waiting import waiting_share
 
 FLAT = 0.001
 """Relative differences of cost below this count as equal."""

@@ -8,7 +8,8 @@ import numpy as np
 import scipy
 
 from ettr.core.validity import plain
-from ettr.spares.waiting import counts, fraction
+from ettr.scenario.pools import counts
+from ettr.spares.waiting import fraction
 
 
 def racks_level(n_racks: Any, n_used: Any, n_spares: Any, unavailable: Any, rack_unavailable: Any = 0.0) -> Any:

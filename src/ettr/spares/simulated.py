@@ -16,9 +16,10 @@ from ettr.core.errors import InputError, NoProgress, OutsideValidity
 from ettr.core.seeds import Seed, seed_of
 from ettr.scenario import Scenario
 from ettr.scenario.paths import SPARES
+from ettr.scenario.pools import counts
 from ettr.simulation.outlook import affordable_runs
 from ettr.spares.demand import demand
-from ettr.spares.waiting import counts, waiting_share
+from ettr.spares.waiting import waiting_share
 
 
 def by_pool_size(scenario: Scenario, sizes: Iterable[int], n_runs: int = 200, seed: Seed = 0) -> pd.DataFrame:
