@@ -103,6 +103,7 @@ SECTIONS: dict[str, dict[str, Any]] = {
         "repair": {"automatic_h": 2, "automatic_success": 0.4, "manual_h": 24}
         | {"replacement_h": 200, "cv": 1, "n_crew": 3, "retire_after": 3, "retire_window_days": 30},
     },
+    "racks": {**_POOL, "rack": {"n_gpus": 64, "n_used": 48, "drain_share": 0.1, "repair_h": 12}},
     "elastic": {**_POOL, "elastic": {"n_replicas": 16, "n_least": 12}},
     "slow nodes": {"slow_nodes": {"per_1000_node_days": 1, "loss": 0.2, "detection_h": 5}},
     "heat": {"heat": _HEAT},

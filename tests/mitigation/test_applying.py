@@ -95,6 +95,9 @@ def test_every_preset_can_be_completed_and_says_what_it_misses(name):
         elif (name, entry.id) == ("byterobust", "multi-level-checkpoint"):  # which saves each minute
             with pytest.raises(InputError, match=r"interval_min must be >= 2.5 min, the interval of the faster tier"):
                 mitigation.apply(run, entry.id)
+        elif (name, entry.id) == ("gb200-nvl72", "repeat-offender-retirement"):
+            with pytest.raises(InputError, match="retire_after needs replacement_h"):
+                mitigation.apply(run, entry.id)
         else:
             mitigation.apply(run, entry.id)
 

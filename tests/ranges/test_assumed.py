@@ -152,7 +152,7 @@ def test_the_headline_of_every_preset_lies_within_its_range_at_any_size(name, n_
     """The quantiles of the draws themselves hold it, wherever the range is made to end."""
     run = Scenario.load(name)
     tokens = {"job.productive_h": run.productive_h} if run.job.tokens else {}
-    run = run.override({**tokens, "cluster.n_gpus": n_gpus or run.cluster.n_gpus})
+    run = budget.simplified(run.override({**tokens, "cluster.n_gpus": n_gpus or run.cluster.n_gpus})).scenario
     assumed = ranges.assumptions(run)
     low, high = np.quantile(assumed.values, (0.05, 0.95))
     assert assumed.agrees and low <= assumed.ettr <= high
@@ -191,7 +191,8 @@ def test_a_rate_is_drawn_from_published_clusters_each_once():
     rates = evidence.cluster_rates()
     assert not rates["cluster_id"].str.contains("memory|premise|-faults|-manual|-all-").any() and len(rates) >= 8
     presets = {round(Scenario.load(name).failure_rate, 2) for name in evidence.scenario_names()}
-    assert presets <= set(rates["rate"].round(2))
+    middle = round(Scenario.load("gb200-nvl72").failure_rate, 2)  # of a range, not that of a cluster
+    assert presets - {middle} <= set(rates["rate"].round(2))
     drawn = ranges.rate_across_clusters(Scenario.load("rsc-1"))
     u = np.linspace(0, 1, len(rates))
     assert drawn.at(u) == pytest.approx(rates["rate"].to_numpy())

@@ -20,8 +20,8 @@ recovery: {detection_min: 0, restart_min: 10}
 """
 RATE = "{rate_per_1000_node_days: 6.0}"
 SECTIONS = (
-    "name, title, sources, cluster, job, failures, checkpoint, recovery, measured, maintenance, prediction, spares, "
-    "repair, elastic, slow_nodes, heat, power, cost, model, layout, network, scaling, sync, evidence"
+    "name, title, sources, cluster, job, failures, checkpoint, recovery, measured, maintenance, prediction, rack, "
+    "spares, repair, elastic, slow_nodes, heat, power, cost, model, layout, network, scaling, sync, evidence"
 )
 
 

@@ -243,8 +243,9 @@ def shared_cluster(
 
 def _leaving(scenario: Scenario) -> float:
     """Return the share of failures that remove a node."""
-    out = np.array([*(mode.n_out_nodes for mode in scenario.failures.modes), 1])
-    return float(scenario.mode_weights @ (out > 0))
+    by_rack = scenario.by_rack
+    out = np.array([*(mode.n_out_nodes for mode in by_rack.failures.modes), 1])
+    return float(by_rack.mode_weights @ (out > 0))
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The nodes of a job: spares, repair, elastic training, slow nodes and lemons."""
+"""The nodes of a job: racks, spares, repair, elastic training, slow nodes and lemons."""
 
 from __future__ import annotations
 
@@ -153,6 +153,38 @@ class Repair(Section):
         all_come_back = self.automatic_success == 1 or self.manual_h is not None
         if not self.replaced and self.retire_after is None and all_come_back:
             raise ValueError("replaced: false needs retire_after, or automatic repair that may fail and no manual_h")
+        return self
+
+
+class Rack(Section):
+    """Racks that form one domain, such as an NVL72: spare nodes inside, else the whole rack leaves the job."""
+
+    says = "racks"
+
+    n_gpus: Annotated[Count, Meta(aliases=("NVL72", "GB200", "NVLink domain", "blast radius", "scale-up domain"))] = (
+        Field(gt=0, description="GPUs of a rack; relevant with spares and repair, which count nodes")
+    )
+    n_used: Annotated[Count | None, Meta(aliases=("rack spares", "NVL72", "in-rack spares"))] = Field(
+        None, gt=0, description="GPUs of each rack that the job uses, the others are spares of the rack (default: all)"
+    )
+    drain_share: Annotated[Share, Meta(aliases=("backplane", "switch tray", "blast radius"))] = Field(
+        0.0, description="fraction of node failures whose repair drains the whole rack, as of a backplane (assumed: 0)"
+    )
+    repair_h: Annotated[Number | None, Meta(aliases=("MTTR", "backplane"))] = Field(
+        None,
+        ge=0,
+        description="mean time until a rack that left the job is back, without a technician; by default as for a node",
+    )
+
+    @property
+    def gpus_used(self) -> int:
+        """GPUs of a rack that the job uses. [GPUs]"""
+        return self.n_used or self.n_gpus
+
+    @model_validator(mode="after")
+    def _no_more_in_use_than_there_are(self) -> Rack:
+        if self.gpus_used > self.n_gpus:
+            raise ValueError(f"n_used must be <= {self.n_gpus}, the n_gpus of the rack, got {self.n_used}")
         return self
 
 

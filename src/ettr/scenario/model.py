@@ -213,6 +213,15 @@ class Scenario(RunHours):
         return self
 
     @model_validator(mode="after")
+    def _racks_of_whole_nodes(self) -> Scenario:
+        per_node = self.cluster.gpus_per_node
+        for name in ("rack.n_gpus", "rack.n_used"):
+            n_gpus = fields.given_at(self, name)
+            if n_gpus is not None and n_gpus % per_node:
+                raise ValueError(f"{name} must be a multiple of {per_node}, the cluster.gpus_per_node, got {n_gpus}")
+        return self
+
+    @model_validator(mode="after")
     def _no_more_nodes_than_the_job_has(self) -> Scenario:
         at_once = {name: fields.given_at(self, name) for name in ("elastic.n_replicas", "maintenance.rolling_nodes")}
         at_once |= {f"failures.modes.{mode.name}.n_out_nodes": mode.n_out_nodes for mode in self.failures.modes}

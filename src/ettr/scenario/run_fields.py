@@ -20,7 +20,7 @@ from ettr.scenario.checkpoints import Checkpoint
 from ettr.scenario.electricity import PART, Cost, Power
 from ettr.scenario.failures import Failures
 from ettr.scenario.fields import swept
-from ettr.scenario.fleet import Elastic, Repair, SlowNodes, Spares
+from ettr.scenario.fleet import Elastic, Rack, Repair, SlowNodes, Spares
 from ettr.scenario.gpu import Gpu
 from ettr.scenario.heat import Heat
 from ettr.scenario.heat_response import HeatResponse, heat_response, weather_cautions
@@ -46,6 +46,7 @@ class RunFields(Section):
     measured: Measured | None = Field(None, description=Measured.__doc__)
     maintenance: Maintenance | None = Field(None, description=Maintenance.__doc__)
     prediction: Prediction | None = Field(None, description=Prediction.__doc__)
+    rack: Rack | None = Field(None, description=Rack.__doc__)
     spares: Spares | None = Field(None, description=Spares.__doc__)
     repair: Repair | None = Field(None, description=Repair.__doc__)
     elastic: Elastic | None = Field(None, description=Elastic.__doc__)
@@ -74,6 +75,16 @@ class RunFields(Section):
     def n_nodes(self) -> int:
         """Nodes of the job."""
         return self.cluster.n_nodes
+
+    @property
+    def rack_nodes(self) -> int:
+        """Nodes of a rack that the job uses, which leave it together; 1 without ``rack``."""
+        return min(self.rack.gpus_used // self.cluster.gpus_per_node, self.n_nodes) if self.rack else 1
+
+    @property
+    def rack_spares(self) -> int:
+        """Spare nodes inside each rack."""
+        return (self.rack.n_gpus - self.rack.gpus_used) // self.cluster.gpus_per_node if self.rack else 0
 
     @property
     def observed_nodes(self) -> int:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from ettr.core.units import MIN_PER_H
 from ettr.scenario.job_in_hours import JobInHours
+from ettr.scenario.racks import split_by_rack
 from ettr.scenario.run_fields import RunFields
 from ettr.scenario.to_hours import Values, before_interval, job_in_hours
 
@@ -118,6 +119,11 @@ class RunHours(RunFields):
         """Distinct latencies of the silent modes that occur. [h]"""
         return tuple(before_interval(self).modes.latencies.tolist())
 
+    @functools.cached_property
+    def by_rack(self) -> Self:
+        """The same run without ``rack``, with failures in and of racks as modes; itself if racks have no effect."""
+        return split_by_rack(self)
+
     @property
     def repair_h_by_mode(self) -> np.ndarray:
         """Repair hours per failure of each of ``mode_names``, over the nodes that it removes. [h]"""
@@ -127,7 +133,7 @@ class RunHours(RunFields):
     @property
     def nodes_in_repair(self) -> float:
         """Mean number of nodes in repair if the job never stopped, without waiting for a crew. [nodes]"""
-        return self.job_rate_per_h * float(self.mode_weights @ self.repair_h_by_mode)
+        return self.job_rate_per_h * float(self.by_rack.mode_weights @ self.by_rack.repair_h_by_mode)
 
     def _dead_share_as_observed(self) -> float:
         """Return the fraction of observed wall clock in which no failure could occur, with the rate per wall clock.

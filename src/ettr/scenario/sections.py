@@ -23,7 +23,10 @@ from ettr.scenario.basics import (
 )
 
 OF_TIME = frozenset(
-    ("failures", "checkpoint", "recovery", "maintenance", "prediction", "spares", "repair", "elastic", "slow_nodes")
+    {
+        *("failures", "checkpoint", "recovery", "maintenance", "prediction"),
+        *("rack", "spares", "repair", "elastic", "slow_nodes"),
+    }
 )
 """Sections that determine how the hours of a run are spent; a measured ETTR is void if they change."""
 OF_TOKENS = ("model", "layout", "network", "scaling", "sync")

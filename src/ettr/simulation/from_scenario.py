@@ -35,8 +35,9 @@ def rules_of(scenario: Scenario, horizon_h: float = math.inf) -> Rules:
     NotModelled
         More tiers or checkpoints than the kernels have room for, or mechanisms that they do not combine.
     """
+    refuse(scenario, scenario.in_hours(), horizon_h)
+    scenario = scenario.by_rack
     job = scenario.in_hours()
-    refuse(scenario, job, horizon_h)
     failures, repair = scenario.failures, scenario.repair
     weights = scenario.mode_exposure() * float(failures.per_node_h(long_run_rate(scenario)))
     n_out = np.append(job.modes.n_out, [0, 1])
@@ -101,12 +102,22 @@ def refuse(scenario: Scenario, job: JobInHours, horizon_h: float = math.inf) -> 
         raise NotModelled("ettr.simulate does not model checkpoint.tiers together with checkpoint.persist_slowdown")
     # with exponential lifetimes it does not matter which nodes are idle: all clocks slow down alike. Missing nodes have
     # no clocks, so the rate is too low by their share of the job, a few nodes in thousands
-    lifetime = scenario.failures.lifetime
+    lifetime, lemons = scenario.failures.lifetime, scenario.failures.lemons
     if scenario.elastic and lifetime and lifetime.shape != 1:
         raise NotModelled(
             "ettr.simulate does not model elastic together with failures.lifetime: the clocks of idle nodes would have "
             "to stop"
         )
+    for path, has_nodes in (
+        ("failures.lifetime", lifetime and lifetime.shape != 1),
+        ("failures.lemons.cured_automatic", lemons and lemons.cured_automatic),
+        ("failures.lemons.cured_manual", lemons and lemons.cured_manual),
+        ("repair.retire_after", repair and repair.retire_after),
+    ):
+        if has_nodes and scenario.by_rack is not scenario:
+            raise NotModelled(
+                f"ettr.simulate does not model rack together with {path}: inside a rack, nodes have no history"
+            )
     if not job.include_start and horizon_h < math.inf:
         raise NotModelled("ettr.simulate does not model horizon_h together with job.include_start: false")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -126,7 +126,8 @@ def cheapest_pool_for(scenario: Scenario) -> Pool | None:
     """Return the cheapest pool of hot spares for a scenario.
 
     None for a run without spares and repair, for one that loses no nodes, is elastic or has pre-emptible spares, and
-    where the analytical model has no answer.
+    where the analytical model has no answer. With ``rack``, the pool consists of whole racks, and a limited
+    number of crews has no answer.
 
     Examples
     --------
@@ -138,10 +139,15 @@ def cheapest_pool_for(scenario: Scenario) -> Pool | None:
     if spares is None or scenario.repair is None or scenario.elastic or spares.n_preemptible:
         return None
     try:
-        needed = demand(scenario)
-        return cheapest_pool(needed.in_repair, scenario.n_nodes, needed.single_crew) if needed.in_repair > 0 else None
+        needed, nodes = demand(scenario), scenario.rack_nodes
+        if needed.in_repair == 0 or (nodes > 1 and needed.n_crew):
+            return None
+        if nodes == 1:
+            return cheapest_pool(needed.in_repair, scenario.n_nodes, needed.single_crew)
+        racks = cheapest_pool(needed.in_repair / nodes, math.ceil(scenario.n_nodes / nodes))
     except (InputError, NoProgress, OutsideValidity):
         return None
+    return replace(racks, n_spares=racks.n_spares * nodes, low=racks.low * nodes, high=racks.high * nodes)
 
 
 def _refuse_large(in_repair: float, n_spares: float) -> None:

@@ -85,8 +85,8 @@ def demand(scenario: Scenario) -> Demand:
     Notes
     -----
     Little's law for each failure mode: failures per hour of wall-clock time by :func:`ettr.budget.exact`, times the
-    share of the mode, the nodes that it removes, and its mean repair time. Retirement and differences between nodes are
-    not included.
+    share of the mode, the nodes that it removes, and its mean repair time. With ``rack``, only failures that take a
+    rack out remove nodes, all that the job uses of it. Retirement and differences between nodes are not included.
 
     Examples
     --------
@@ -97,13 +97,14 @@ def demand(scenario: Scenario) -> Demand:
     """
     repair = repair_of(scenario)
     expected = budget.exact(budget.simplified(scenario).scenario)
-    modes = scenario.failures.modes
+    by_rack = scenario.by_rack
+    modes = by_rack.failures.modes
     n_out = np.array([*(mode.n_out_nodes for mode in modes), 1], dtype=float)
     common = np.array([*(mode.repair_h is None for mode in modes), True])
-    rates = float(expected.n_failures / expected.total_h) * scenario.mode_weights
+    rates = float(expected.n_failures / expected.total_h) * by_rack.mode_weights
     leaves = float(rates @ (n_out > 0))
     nodes = float(rates @ n_out)
-    in_repair = float(rates @ scenario.repair_h_by_mode)
+    in_repair = float(rates @ by_rack.repair_h_by_mode)
     crew_load = float(rates @ (n_out * common)) * repair.share_left * (repair.manual_h or 0.0)
     return Demand(
         in_repair=in_repair,
