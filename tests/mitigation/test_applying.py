@@ -126,6 +126,16 @@ def test_every_modelled_mitigation_changes_something_or_is_in_place(completed, a
     assert mitigation.without(completed, catalogue["lemon-removal"]) is None
 
 
+def test_rack_spares_are_modelled_where_there_are_racks():
+    gb200 = Scenario.load("gb200-nvl72")
+    entry = mitigation.catalogue()["rack-spares"]
+    assert mitigation.missing(Scenario.load("llama3-405b"), entry) == ("rack",)
+    run = mitigation.apply(gb200.override({"rack.n_used": None}), entry.id)
+    assert run.rack.n_used == 64 and run.cluster == gb200.cluster
+    servers = Scenario.of({"cluster": {"n_gpus": 512}, "failures": {"job_mttf_h": 20}, "rack": {"n_gpus": 32}})
+    assert mitigation.apply(servers, entry.id).rack.n_used == 24  # eight ninths in whole servers
+
+
 def test_what_was_taken_away_comes_back(completed):
     """The fields that a mitigation caps or sets are those that are there without it."""
     for name in IN_PLACE - {"async-checkpoint", "adaptive-routing"}:  # these take something else away as well

@@ -19,7 +19,7 @@ from ettr.scenario.pools import enough_spares
 
 _ORDER = ("set", "scale", "add", "cap", "floor")
 _TOGETHER = (
-    ("spares", "repair", "elastic", "maintenance.rolling_nodes", "failures.modes.*.n_out_nodes"),
+    ("spares", "repair", "elastic", "maintenance.rolling_nodes", "failures.modes.*.n_out_nodes", "rack"),
     ("recovery.person_share", "recovery.person_min"),
     ("heat", "failures.modes.*.heat_share"),
 )
@@ -136,7 +136,7 @@ def pool(run: Scenario, level: float) -> int:
     Notes
     -----
     The number of nodes in repair is Poisson distributed. Failures are counted as if the job never stopped, so the pool
-    is slightly too large.
+    is slightly too large. With ``rack``, the pool consists of whole racks.
 
     Examples
     --------
@@ -145,7 +145,7 @@ def pool(run: Scenario, level: float) -> int:
     """
     if run.repair is None:
         return 0
-    return int(enough_spares(run.nodes_in_repair, level))
+    return int(enough_spares(run.nodes_in_repair / run.rack_nodes, level)) * run.rack_nodes
 
 
 def _is_silent(scenario: Scenario, path: str) -> bool:
@@ -316,6 +316,12 @@ def _rated_w(run: Scenario) -> float:
     return float((Gpu.load(run.heat.part) if run.heat else run.part).limits.power_w)
 
 
+def _rack_gpus_in_use(run: Scenario) -> float:
+    """Return eight ninths of a rack, 64 of 72 GPUs, in whole nodes. [GPUs]"""
+    per_node, n_gpus = run.cluster.gpus_per_node, run.rack.n_gpus if run.rack else 0
+    return max(n_gpus * 8 // 9 // per_node, 1) * per_node
+
+
 def n_replicas(run: Scenario) -> int:
     """Return the number of data-parallel replicas, at most the number of nodes.
 
@@ -339,6 +345,7 @@ _QUANTITIES: Mapping[str, Callable[[Scenario], float]] = MappingProxyType(
         "observed_gpus": lambda run: run.observed_gpus,
         "stall_s": lambda run: run.checkpoint.stall_s,
         "rated_w": _rated_w,
+        "rack_gpus_in_use": _rack_gpus_in_use,
     }
 )
 
