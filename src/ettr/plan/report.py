@@ -31,6 +31,7 @@ from ettr.plan.dates import how_to_simulate
 from ettr.plan.details import no_answer, planned_at_mean, speed_lines, tiers_report, unused_prediction
 from ettr.plan.losses import Losses
 from ettr.plan.planned_run import HOPELESS, PlannedRun
+from ettr.plan.racks import rack_lines
 from ettr.ranges.assumed import Assumptions, span_of_ettr
 from ettr.ranges.inputs import rate_is_assumed
 from ettr.scenario import Scenario
@@ -104,6 +105,7 @@ def _answer(plan: PlannedRun) -> Iterator[str]:
         near = f" Pools of {pools} cost about the same." if pool.low < pool.high else ""
         nodes = f"{count(pool.n_spares)} spare node{'' if pool.n_spares == 1 else 's'}"
         yield f"Hold {nodes} (now: {count(now)}).{near}"
+    yield from rack_lines(plan)
     yield _interval(plan)
     yield from plan_warnings(plan)
     yield from _ettr(plan)
