@@ -36,7 +36,7 @@ def split_by_rack(run: Run) -> Run:
     mean number of nodes in repair inside the rack: the failures per hour that do not drain it, times their mean repair
     time. The formula holds for any distribution of repair times if spares do not fail, as many nodes are repaired at a
     time as need it, and the replacing rack is in the same state. In fact it comes with all its spares, so the share is
-    slightly too large, by about the expected failures per repair, a.
+    slightly too large, by a fraction of at most about a.
 
     A mode of several nodes, up to those of a rack, is a failure of the rack and takes it out; a mode of more nodes, or
     of none, stays. Lemons are a factor on the rate, because it does not matter which node of a rack fails.
