@@ -287,7 +287,7 @@ def test_the_source_of_a_chart_counts_the_assumed_values_as_the_package_does(ope
       W.model.changed("all");
       return W.parts.sourceInWords(W.model, Object.keys(values).length > 0); }"""
     for name in evidence.scenario_names():
-        run = Scenario.of(page_data.start(Scenario.load(name))["written"])
+        run = Scenario.of(page_data.start(page_data.preset(name))["written"])
         here = theme.provenance(run).replace("computed here", "computed in your browser")
         assert page.evaluate(sources, [name, {}]) == here
         n_assumed = len(assumed_fields(run.override(changes)))

@@ -82,7 +82,7 @@ def test_thousands_of_scenarios_have_the_same_answers(page):
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_preset_has_the_same_answers_as_it_is_written(page, data, name):
-    started = page_data.start(Scenario.load(name))
+    started = page_data.start(page_data.preset(name))
     scenario = Scenario.of(started["written"])
     complete = page.evaluate(COMPLETE, [started["written"], data["defaults"], {}])
     of_script = page.evaluate("run => ettr.exact(ettr.inHours(run)).ettr", complete)

@@ -150,7 +150,7 @@ def page_data(scenario: Scenario, named: str = "") -> dict[str, Any]:
     starts.setdefault(MINE, start(Scenario.of(mine), mine))
     for name in evidence.scenario_names():
         if name not in starts:
-            starts[name] = start(Scenario.load(name)) | {"command": name}
+            starts[name] = start(preset(name)) | {"command": name}
     return {
         "book": scenario.name,
         "mine": MINE,
@@ -210,6 +210,18 @@ def start(scenario: Scenario, written: dict[str, Any] | None = None) -> dict[str
         "fixed": ["cluster.n_gpus"] if tokens else [],
         "tokens_per_h": tokens / scenario.productive_h if tokens else None,
     }
+
+
+def preset(name: str) -> Scenario:
+    """Return a preset as far as the script covers it: without a spare pool, and without racks, which draw on it.
+
+    Examples
+    --------
+    >>> preset("gb200-nvl72").spares is None, preset("rsc-1") == Scenario.load("rsc-1")
+    (True, True)
+    """
+    run = budget.without_extras(Scenario.load(name)).scenario
+    return run.override({"rack": None}) if run.rack else run
 
 
 def _written(scenario: Scenario) -> dict[str, Any]:
