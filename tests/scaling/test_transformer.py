@@ -34,6 +34,13 @@ def test_work_is_six_a_weight_and_half_the_attention():
     assert GPT3.flop_per_token == 6 * 175e9 + 6 * 96 * 12288 * 2048
 
 
+def test_a_mixture_of_experts_computes_with_its_active_parameters():
+    """DeepSeek-V3 (arXiv:2412.19437): 671 billion parameters, 37 billion of them active, 61 layers of width 7,168."""
+    deepseek = Transformer(671e9, 61, 7168, 4096, n_active=37e9)
+    assert deepseek.flop_per_token == 6 * 37e9 + 6 * 61 * 7168 * 4096
+    assert Transformer(175e9, 96, 12288, 2048, n_active=175e9).flop_per_token == GPT3.flop_per_token
+
+
 def test_the_usual_shape_has_as_many_weights_as_asked_for():
     for weights in (7e9, 70e9, 405e9, 1e12):
         layers, hidden = usual_layers(weights), usual_hidden(weights)

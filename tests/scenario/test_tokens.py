@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -68,6 +70,45 @@ def test_a_model_whose_weights_contradict_its_shape_is_refused_with_the_count(ru
     assert message.startswith("model.n_parameters must be ") and "mixture of experts" in message
     n_layers, hidden = (change.get(f"model.{name}", getattr(run.model, name)) for name in ("n_layers", "hidden"))
     assert f"= {layer_parameters(n_layers, hidden, run.model.kv_share) / 1e9:.3g} billion" in message
+
+
+DEEPSEEK = {"n_parameters": 671e9, "n_active_parameters": 37e9, "n_layers": 61, "hidden": 7168}
+"""DeepSeek-V3 (arXiv:2412.19437)."""
+
+
+def test_a_mixture_of_experts_computes_with_some_parameters_and_keeps_all(run):
+    mixture = run.override({"model": DEEPSEEK, SIZE: 2048})
+    dense = run.override({"model": {**DEEPSEEK, "n_parameters": 37e9, "n_active_parameters": None}, SIZE: 2048})
+    layout = mixture.layout_of_job
+    steps = [job.throughput.step(2048, layout) for job in (mixture, dense)]
+    assert float(steps[0].ideal_s) == float(steps[1].ideal_s)
+    assert float(steps[0].data_s) > float(steps[1].data_s)
+    states_gb = [float(job.throughput.memory_gb(2048, layout)) for job in (mixture, dense)]
+    weights_gb = (671e9 - 37e9) / layout.tensor * (18 / (2048 / layout.tensor) + 2 * 2 / 61) / 1e9
+    assert layout.sharded and states_gb[0] - states_gb[1] == pytest.approx(weights_gb)
+    free = run.override({"model": {"n_parameters": 671e9, "n_active_parameters": 37e9}}).model.transformer
+    shaped = run.override({"model": {"n_parameters": 37e9}}).model.transformer
+    assert (free.n_layers, free.hidden) == (shaped.n_layers, shaped.hidden)
+
+
+def test_all_parameters_active_is_the_dense_model(run):
+    dense, active = run, run.override({"model.n_active_parameters": run.model.n_parameters})
+    assert active.layout_of_job == dense.layout_of_job and active.productive_h == dense.productive_h
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (
+            {"n_active_parameters": 700e9},
+            r"model.n_active_parameters must be <= 6.71e\+11, .* n_parameters .* got 7e\+11",
+        ),
+        ({"n_active_parameters": 0}, "model.n_active_parameters must be >= 1"),
+        ({"n_active_parameters": 3e9}, "model.n_active_parameters must be .* got 3 billion"),
+    ],
+)
+def test_active_parameters_that_cannot_be_are_refused(run, change, words):
+    assert re.match(words, refusal(run.override, {"model": {**DEEPSEEK, **change}}))
 
 
 def test_a_job_given_by_its_hours_is_as_it_was(llama3):

@@ -1,4 +1,4 @@
-"""Dense transformers: FLOPs per token, tokens needed by batch size, and the usual width and depth by parameters."""
+"""Transformers: FLOPs per token, tokens needed by batch size, and the usual width and depth by parameters."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ LARGEST_VOCABULARY = 262_144
 
 @dataclass(frozen=True)
 class Transformer:
-    """Shape of a dense decoder-only transformer.
+    """Shape of a decoder-only transformer, dense or with a mixture of experts.
 
     Attributes
     ----------
     n_parameters : float
-        Parameters of the model.
+        Parameters of the model, which memory and exchanges depend on.
     n_layers : int
         Number of layers.
     hidden : float
@@ -34,6 +34,8 @@ class Transformer:
         Sequence length. [tokens]
     kv_share : float
         Key-value heads divided by query heads; 1 without grouped-query attention.
+    n_active : float, optional
+        Parameters that compute each token in a mixture of experts; all of them by default.
 
     Examples
     --------
@@ -47,11 +49,13 @@ class Transformer:
     hidden: float
     sequence_tokens: float
     kv_share: float = 1.0
+    n_active: float | None = None
 
     @property
     def flop_per_token(self) -> float:
         """Model FLOPs of the forward and backward pass per token. [FLOP]"""
-        return float(flop_per_token(self.n_parameters, self.n_layers, self.hidden, self.sequence_tokens))
+        weights = self.n_parameters if self.n_active is None else self.n_active
+        return float(flop_per_token(weights, self.n_layers, self.hidden, self.sequence_tokens))
 
 
 def flop_per_token(n_parameters: Any, n_layers: Any, hidden: Any, sequence_tokens: Any) -> Any:
@@ -60,7 +64,7 @@ def flop_per_token(n_parameters: Any, n_layers: Any, hidden: Any, sequence_token
     Parameters
     ----------
     n_parameters, n_layers, hidden, sequence_tokens : float or ndarray
-        Parameters, layers, hidden size and sequence length.
+        Parameters (the active ones of a mixture of experts), layers, hidden size and sequence length.
 
     Returns
     -------
@@ -137,8 +141,9 @@ def parameter_range(n_layers: float, hidden: float, kv_share: float = 1.0) -> tu
     The shape does not fix the width of the feed-forward part. GPT-3, OPT, BLOOM and GLM-130B use the standard width and
     have 1.01 to 1.03 times the standard count. Llama 3 has a gated part of 3.25h to 3.5h: 1.18 times at 405B, 1.28 at
     70B, and 1.42 at 8B (0.19 of it embeddings). Gemma has a gated part of 8h: 2.5 times at 27B. Grouped-query attention
-    that ``kv_share`` does not reflect lowers the count to at least 0.83 times. Mixtures of experts have more
-    parameters than any of these and are not modelled.
+    that ``kv_share`` does not reflect lowers the count to at least 0.83 times. The active parameters of a mixture of
+    experts are in this range as well: DeepSeek-V3 (arXiv:2412.19437)
+    has 37 billion, 0.98 times the standard count.
 
     Examples
     --------

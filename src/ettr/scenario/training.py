@@ -33,15 +33,19 @@ Bandwidth = Annotated[Assumed, BeforeValidator(_linked)]
 
 
 class Model(Section):
-    """The trained model: a dense transformer."""
+    """The trained model: a transformer, dense or with a mixture of experts."""
 
-    n_parameters: Annotated[
-        Number,
-        Meta(says="number of parameters", aliases=("model size", "active parameters", "MoE", "mixture of experts")),
+    n_parameters: Annotated[Number, Meta(says="number of parameters", aliases=("model size",))] = Field(
+        ge=1, description="number of parameters; for a mixture of experts (MoE) all of them, active or not"
+    )
+    n_active_parameters: Annotated[
+        Number | None,
+        Meta(says="number of active parameters", aliases=("active parameters", "MoE", "mixture of experts")),
     ] = Field(
+        None,
         ge=1,
-        description="number of parameters; a mixture of experts (MoE) is not modelled: enter a dense model with "
-        "its active parameters",
+        description="parameters that compute each token in a mixture of experts (MoE); without it, all of them. The "
+        "all-to-all exchange of expert parallelism is not in the step model",
     )
     n_layers: Annotated[Count | None, Meta(says="shape of the model", aliases=("depth",))] = Field(
         None, ge=1, description="number of layers (assumed: hidden size / layers = 128)"
@@ -50,7 +54,8 @@ class Model(Section):
         Field(
             None,
             ge=1,
-            description="hidden size, consistent with n_parameters (assumed: parameters = 12 x layers x hidden^2)",
+            description="hidden size, consistent with the active parameters (assumed: parameters = 12 x layers x "
+            "hidden^2)",
         )
     )
     kv_share: Annotated[Assumed, Meta(says="shape of the model", aliases=("GQA", "grouped-query attention"))] = Field(
@@ -84,28 +89,44 @@ class Model(Section):
         return self
 
     @model_validator(mode="after")
+    def _no_more_active_parameters_than_all(self) -> Model:
+        if self.n_active > self.n_parameters:
+            raise ValueError(
+                f"n_active_parameters must be <= {self.n_parameters:g}, the n_parameters of the whole model, got "
+                f"{self.n_active:g}"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _as_many_parameters_as_its_shape_has(self) -> Model:
-        """Raise if parameters contradict layers and hidden size; published dense models are well within the range."""
+        """Raise if parameters contradict layers and hidden size; published models are well within the range."""
         if self.hidden is None:  # which follows from the others
             return self
         shape = self.transformer.n_layers, self.hidden, self.kv_share
         low, high = parameter_range(*shape)
-        if not low <= self.n_parameters <= high:
+        if not low <= self.n_active <= high:
+            dense = self.n_active_parameters is None
+            way_out = " For a mixture of experts also give n_active_parameters" if dense else ""
             raise ValueError(
-                f"n_parameters must be {low / 1e9:.3g} to {high / 1e9:.3g} billion with {shape[0]} layers and hidden "
-                f"{self.hidden:g}, got {self.n_parameters / 1e9:.3g} billion: n_layers x hidden^2 x (10 + 2 kv_share) "
-                f"= {layer_parameters(*shape) / 1e9:.3g} billion, of which published dense models have 0.8 to 2.5 "
-                "times, and embeddings. Give n_layers and hidden of this model, or unset both (null). A mixture of "
-                "experts is not modelled: give a dense model of its active parameters"
+                f"{'n_parameters' if dense else 'n_active_parameters'} must be {low / 1e9:.3g} to {high / 1e9:.3g} "
+                f"billion with {shape[0]} layers and hidden {self.hidden:g}, got {self.n_active / 1e9:.3g} billion: "
+                f"n_layers x hidden^2 x (10 + 2 kv_share) = {layer_parameters(*shape) / 1e9:.3g} billion, of which "
+                "published dense models have 0.8 to 2.5 times, and embeddings. Give n_layers and hidden of this "
+                f"model, or unset both (null).{way_out}"
             )
         return self
 
     @property
+    def n_active(self) -> float:
+        """Parameters that compute each token: all of them in a dense model."""
+        return self.n_parameters if self.n_active_parameters is None else self.n_active_parameters
+
+    @property
     def transformer(self) -> Transformer:
         """The model as plain numbers, with missing shape values filled in."""
-        layers = usual_layers(self.n_parameters, self.hidden) if self.n_layers is None else self.n_layers
-        hidden = usual_hidden(self.n_parameters, layers) if self.hidden is None else self.hidden
-        return Transformer(self.n_parameters, layers, hidden, self.sequence_tokens, self.kv_share)
+        layers = usual_layers(self.n_active, self.hidden) if self.n_layers is None else self.n_layers
+        hidden = usual_hidden(self.n_active, layers) if self.hidden is None else self.hidden
+        return Transformer(self.n_parameters, layers, hidden, self.sequence_tokens, self.kv_share, self.n_active)
 
 
 class Parallelism(Section):
