@@ -70,6 +70,7 @@ SECTIONS: dict[str, dict[str, Any]] = {
     "background write": {"checkpoint": {"persist_s": 120, "persist_slowdown": 0.05, "load_s": 60}},
     "store": {"checkpoint": {"store": _STORE}},
     "store read": {"checkpoint": {"store": {**_STORE, "read_gb_s": 100, "node_gb_s": 10, "compression_ratio": 1.5}}},
+    "size of a checkpoint": {"checkpoint": {"store": {"n_parameters": 70e9}, "persist_s": 30}},
     "tiers": {"checkpoint": {"persist_s": 30, "tiers": [_PEER]}},
     "tiers and store": {"checkpoint": {"store": _STORE, "tiers": [_PEER]}},
     "two tiers": {

@@ -290,6 +290,13 @@ def test_a_run_is_asked_about_in_one_line(in_words, as_json):
     assert record["assumptions"]["leading"] == "recovery.detection_min"
 
 
+def test_the_bandwidth_of_checkpoints_is_one_command(in_words, as_json):
+    command = ("plan", "--gpus", "16384", "--mtbf-h", "3", "--parameters", "405B", "--interval-min", "10")
+    assert re.search(r"4\.86 TB.* 8\.1 GB/s", in_words(*command, "--quick"))
+    assert "Checkpoint storage" in in_words(*command, "--details")
+    assert as_json(*command)["storage"]["needed_at_current_gb_s"] == pytest.approx(8.1)
+
+
 def test_a_saved_run_is_the_same_run_with_its_words(in_words, as_json, tmp_path):
     path = tmp_path / "mine.yml"
     assert in_words(*STORY, "--save", str(path)).endswith(f"Written: {path}\n")

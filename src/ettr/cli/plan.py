@@ -31,6 +31,7 @@ FLAGS = {
     "stall_s": "checkpoint.stall_s",
     "persist_s": "checkpoint.persist_s",
     "interval_min": "checkpoint.interval_min",
+    "parameters": "checkpoint.store.n_parameters",
     "detection_min": "recovery.detection_min",
     "restart_min": "recovery.restart_min",
     "productive_h": "job.productive_h",
@@ -81,6 +82,9 @@ def plan(
     ] = None,
     persist_s: Annotated[
         float | None, _run("--persist-s", "S", "Background write after the stall, until the checkpoint is durable.")
+    ] = None,
+    parameters: Annotated[
+        float | None, _run("--parameters", "N", "Parameters of the model, for the size of a checkpoint.")
     ] = None,
     detection_min: Annotated[
         float | None, _run("--detection-min", "MIN", "From a failure until it is detected.")
@@ -162,6 +166,8 @@ def plan(
     Example: ettr plan --gpus 4096 --mtbf-h 9 --stall-s 90 --restart-min 12 --usd-per-gpu-h 2.5 --save mine.yml
 
     Example: ettr plan --gpus 50000 --mtbf-h 22 --observed-on-gpus 2048
+
+    Example: ettr plan --gpus 16384 --mtbf-h 3 --parameters 405B --interval-min 10
 
     Example: ettr plan llama3-405b --set cluster.n_gpus=100000 --target 0.9
 

@@ -31,6 +31,9 @@ from .realised import from_training as from_training
 from .single_run import PredictionInterval as PredictionInterval
 from .single_run import prediction_interval as prediction_interval
 from .solving import ettr_at_best as ettr_at_best
+from .storage import Storage as Storage
+from .storage import StoreSpeed as StoreSpeed
+from .storage import storage_of as storage_of
 from .tiers import TierPlan as TierPlan
 from .unexplained import Unexplained as Unexplained
 from .unexplained import unexplained as unexplained

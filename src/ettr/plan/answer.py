@@ -78,6 +78,7 @@ class Plan(PlannedRun, Answer):
             "tiers": self.tiers,
             "ettr_of_tiers": float(tiered.ettr) if tiered else None,
             "checkpoints_to_keep": self.checkpoints_to_keep,
+            "storage": self.storage,
             "bands": self.bands.rows,
             "band_source": self.bands.source,
             "left_out": self.left_out,

@@ -30,7 +30,8 @@ _HOURS = {"h": 1.0, "min": 1 / 60, "s": 1 / 3600}
 def plan_details(plan: PlannedRun) -> Report:
     """Return the time budgets, confidence intervals, assumed inputs and break-even shares of a plan."""
     sections: Report = [Headline("Details", apart=True), *map(Note, speed_lines(plan)[1:])]
-    sections += [_hours(plan), *_bands(plan), *plan.assumptions.report()[1:], *_clusters(plan)]
+    sections += [_hours(plan), *(plan.storage.report() if plan.storage else ())]
+    sections += [*_bands(plan), *plan.assumptions.report()[1:], *_clusters(plan)]
     return [*sections, *(plan.recommendation.details() if plan.recommendation else ())]
 
 

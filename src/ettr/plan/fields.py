@@ -96,6 +96,8 @@ def solvable(scenario: Scenario) -> tuple[str, ...]:
     absent |= barred(scenario)
     if scenario.checkpoint.tiers:
         absent |= {path for path in scenario.swept if path == PERSIST or path.startswith(_OF_TIERS)}
+    if scenario.store and not (scenario.store.write_gb_s or scenario.store.read_gb_s):  # no time follows from it
+        absent |= {path for path in scenario.swept if path.startswith("checkpoint.store.")}
     pooled = (SPARES,) if scenario.spares and scenario.repair else ()
     return (*(path for path in scenario.swept if path not in absent), *pooled)
 

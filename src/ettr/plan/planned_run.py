@@ -19,6 +19,7 @@ from ettr.plan.dates import WITHOUT, Dates, at_uncertain_rate, dates_of, how_to_
 from ettr.plan.deadline import Deadline, deadline_of
 from ettr.plan.losses import Losses
 from ettr.plan.single_run import PredictionInterval, of_simulated, prediction_interval
+from ettr.plan.storage import Storage, storage_of
 from ettr.plan.tiers import TierPlan
 from ettr.plan.unexplained import Unexplained, unexplained
 from ettr.ranges import Assumptions, across_clusters, assumptions
@@ -284,6 +285,13 @@ class PlannedRun:
     def _whole_min(self) -> float:
         """The best interval, rounded to a multiple of the tiers' intervals. [min]"""
         return whole_interval_min(self.original, self.band.interval_min)
+
+    @functools.cached_property
+    def storage(self) -> Storage | None:
+        """The storage that the checkpoints need; None where the scenario does not give their size."""
+        best_min = self.band.interval_min if math.isfinite(self.job_mttf_h) else None
+        current_min = self.scenario.interval_min if self.has_fixed_interval else None
+        return storage_of(self.scenario, best_min, current_min, self.checkpoints_to_keep)
 
     @property
     def failures_per_day(self) -> float:

@@ -107,6 +107,8 @@ def _answer(plan: PlannedRun) -> Iterator[str]:
         yield f"Hold {nodes} (now: {count(now)}).{near}"
     yield from rack_lines(plan)
     yield _interval(plan)
+    if plan.storage:
+        yield plan.storage.words
     yield from plan_warnings(plan)
     yield from _ettr(plan)
     if plan.dates:

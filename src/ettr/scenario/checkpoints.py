@@ -70,8 +70,13 @@ class Store(Section):
     says = "size of the state and bandwidth of the store"
 
     n_parameters: Annotated[
-        LessIsBetter, Meta(says="parameters of the model", aliases=("model size", "MoE", "mixture of experts"))
-    ] = Field(ge=1, description="number of model parameters; for a mixture of experts (MoE) all of them, active or not")
+        LessIsBetter | None, Meta(says="parameters of the model", aliases=("model size", "MoE", "mixture of experts"))
+    ] = Field(
+        None,
+        ge=1,
+        description="number of model parameters; for a mixture of experts (MoE) all of them, active or not; without "
+        "it, model.n_parameters",
+    )
     bytes_per_parameter: Annotated[
         LessIsBetter, Meta(idle=NEVER, says="bytes per parameter", aliases=("checkpoint size", "optimizer state"))
     ] = Field(
@@ -91,12 +96,17 @@ class Store(Section):
         MoreIsBetter, Meta(idle=NEVER, says="compression", aliases=("checkpoint compression", "quantized checkpoint"))
     ] = Field(1.0, ge=1, description="uncompressed size divided by written size")
     write_gb_s: Annotated[
-        MoreIsBetter,
+        MoreIsBetter | None,
         Meta(
             says="store's write bandwidth",
             aliases=("storage bandwidth", "storage", "Lustre", "parallel file system", "NFS", "object store", "S3"),
         ),
-    ] = Field(gt=0, description="total write bandwidth of the store, shared by all nodes")
+    ] = Field(
+        None,
+        gt=0,
+        description="total write bandwidth of the store, shared by all nodes; without it, a write takes "
+        "checkpoint.persist_s, and the plan has the bandwidth that is needed",
+    )
     read_gb_s: Annotated[
         MoreIsBetter | None,
         Meta(says="store's read bandwidth", aliases=("storage bandwidth", "storage", "Lustre", "parallel file system")),
@@ -107,21 +117,28 @@ class Store(Section):
         MoreIsBetter | None, Meta(amount="a node's bandwidth", aliases=("NIC bandwidth", "per-node bandwidth"))
     ] = Field(None, gt=0, description="maximum bandwidth of one node; without it, only the store limits the transfer")
 
-    def write_h(self, n_nodes: Any, overrides: Mapping[str, Any] | None = None) -> Any:
-        """Return the time to write one checkpoint from ``n_nodes`` nodes; ``overrides`` replaces fields. [h]"""
+    def bytes_written(self, overrides: Mapping[str, Any] | None = None) -> Any:
+        """Return the size of one checkpoint as written; ``overrides`` replaces fields. [B]"""
         of = {**self.model_dump(), **(overrides or {})}
-        size = checkpoint_bytes(
+        return checkpoint_bytes(
             of["n_parameters"], of["bytes_per_parameter"], of["changed_share"], of["compression_ratio"]
         )
-        return transfer_h(size, of["write_gb_s"], n_nodes, self._node_limit(of))
 
-    def load_h(self, n_nodes: Any, overrides: Mapping[str, Any] | None = None) -> Any:
-        """Return the time to load the whole state to ``n_nodes`` nodes; 0 without ``read_gb_s``. [h]"""
+    def bytes_kept(self, overrides: Mapping[str, Any] | None = None) -> Any:
+        """Return the size of the whole state in the store, which a restart loads. [B]"""
+        return self.bytes_written({**(overrides or {}), "changed_share": 1.0})
+
+    def write_h(self, n_nodes: Any, overrides: Mapping[str, Any] | None = None) -> Any:
+        """Return the time to write one checkpoint from ``n_nodes`` nodes with ``write_gb_s``. [h]"""
+        of = {**self.model_dump(), **(overrides or {})}
+        return transfer_h(self.bytes_written(overrides), of["write_gb_s"], n_nodes, self._node_limit(of))
+
+    def load_h(self, n_nodes: Any, overrides: Mapping[str, Any] | None = None, copies: int = 1) -> Any:
+        """Return the time to load a number of copies of the state to ``n_nodes`` nodes; 0 without ``read_gb_s``. [h]"""
         of = {**self.model_dump(), **(overrides or {})}
         if of["read_gb_s"] is None:
             return 0.0
-        size = checkpoint_bytes(of["n_parameters"], of["bytes_per_parameter"], 1.0, of["compression_ratio"])
-        return transfer_h(size, of["read_gb_s"], n_nodes, self._node_limit(of))
+        return transfer_h(copies * self.bytes_kept(overrides), of["read_gb_s"], n_nodes, self._node_limit(of))
 
     @staticmethod
     def _node_limit(of: Mapping[str, Any]) -> Any:
@@ -225,7 +242,7 @@ class Checkpoint(Section):
         LessIsBetter,
         Meta(
             idle=NEVER,
-            follows="checkpoint.store",
+            follows="checkpoint.store.write_gb_s",
             says="background write",
             plausible=Plausible(20.0, 200.0, "wan2025bytecheckpoint", "saves measured on 1,488 to 8,960 GPUs"),
             aliases=("async checkpoint", "asynchronous write", "upload time", "checkpoint write time"),
@@ -261,9 +278,10 @@ class Checkpoint(Section):
 
     @model_validator(mode="after")
     def _one_way_to_give_times(self) -> Checkpoint:
-        if self.store and self.persist_s:
+        if self.store and self.store.write_gb_s and self.persist_s:
             raise ValueError(
-                "takes persist_s only without store, from which the write time follows: unset persist_s (null)"
+                "takes persist_s only without store.write_gb_s, from which the write time follows: unset persist_s "
+                "(null)"
             )
         if self.store and self.store.read_gb_s and self.load_s:
             raise ValueError(

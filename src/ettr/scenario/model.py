@@ -13,10 +13,11 @@ import numpy as np
 from pydantic import ValidationError, model_validator
 
 from ettr import evidence
+from ettr.checkpoint.sizes import needed_gb_s
 from ettr.core.errors import InputError, UnknownName
 from ettr.core.report import Headline, Table, as_html, one_line
-from ettr.core.sentences import fails, gpus
-from ettr.core.units import LAST_DIGITS, S_PER_H
+from ettr.core.sentences import fails, gpus, limit
+from ettr.core.units import LAST_DIGITS, MIN_PER_H, S_PER_H
 from ettr.core.yaml_files import inline, mapping_of, text_of
 from ettr.scenario import field_list, fields, paths, writing
 from ettr.scenario.basics import ALL
@@ -127,6 +128,15 @@ class Scenario(RunHours):
         return self
 
     @model_validator(mode="after")
+    def _the_size_of_a_checkpoint_is_known(self) -> Scenario:
+        if self.store and self.store.n_parameters is None:
+            raise ValueError(
+                "checkpoint.store needs n_parameters, the parameters of the model, e.g. n_parameters: 405e9; only a "
+                "scenario with model.n_parameters may leave them out"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _no_interval_shorter_than_what_it_holds(self) -> Scenario:
         interval_min, tiers = self.checkpoint.interval_min, self.checkpoint.tiers
         if isinstance(interval_min, str):  # a rule keeps within what it holds
@@ -134,7 +144,7 @@ class Scenario(RunHours):
         if interval_min < self.least_interval_min * (1 - LAST_DIGITS):
             raise ValueError(
                 f"checkpoint.interval_min must be >= {self.least_interval_min:g} min, the training done during the "
-                f"background write of {self._write_in_words}, got {interval_min:g}"
+                f"background write of {self._write_in_words}, got {interval_min:g}{self._bandwidth_in_words}"
             )
         if tiers and interval_min * 60 < tiers[-1].interval_s * (1 - LAST_DIGITS):
             raise ValueError(
@@ -143,7 +153,7 @@ class Scenario(RunHours):
             )
         if tiers and self.persist_h * S_PER_H < tiers[-1].write_s * (1 - LAST_DIGITS):
             raise ValueError(
-                f"checkpoint{': the write that follows from store' if self.checkpoint.store else '.persist_s'} must be "
+                f"checkpoint{': the write that follows from store' if self._follows else '.persist_s'} must be "
                 f">= {tiers[-1].write_s:g} s, the write of the faster tier {tiers[-1].name!r}, "
                 f"got {self.persist_h * S_PER_H:g}"
             )
@@ -152,7 +162,20 @@ class Scenario(RunHours):
     @property
     def _write_in_words(self) -> str:
         write_s = f"{self.persist_h * S_PER_H:g} s"
-        return f"{write_s} that follows from checkpoint.store" if self.checkpoint.store else f"persist_s = {write_s}"
+        return f"{write_s} that follows from checkpoint.store" if self._follows else f"persist_s = {write_s}"
+
+    @property
+    def _follows(self) -> bool:
+        """Whether the write time follows from the store."""
+        return bool(self.store and self.store.write_gb_s)
+
+    @property
+    def _bandwidth_in_words(self) -> str:
+        """The bandwidth that the interval needs, as a clause; empty if the size of a checkpoint is unknown."""
+        if self.store is None or isinstance(self.checkpoint.interval_min, str):
+            return ""
+        needed = needed_gb_s(self.store.bytes_written(), self.checkpoint.interval_min / MIN_PER_H)
+        return f", which needs a write bandwidth of {limit(needed, 'at least')} GB/s"
 
     @model_validator(mode="after")
     def _tiers_survive_in_order(self) -> Scenario:

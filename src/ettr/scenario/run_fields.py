@@ -16,7 +16,7 @@ from ettr.core.units import H_PER_DAY, H_PER_YEAR
 from ettr.scaling import Layout, calibration
 from ettr.scaling.throughput import Throughput
 from ettr.scenario.basics import Origin, Section, Text, Title
-from ettr.scenario.checkpoints import Checkpoint
+from ettr.scenario.checkpoints import Checkpoint, Store
 from ettr.scenario.electricity import PART, Cost, Power
 from ettr.scenario.failures import Failures
 from ettr.scenario.fields import swept
@@ -70,6 +70,14 @@ class RunFields(Section):
     def usd_per_h(self) -> float:
         """Cost per hour of the job: GPUs and fixed daily cost, without electricity. [USD/h]"""
         return self.cluster.n_gpus * self.prices.usd_per_gpu_h + self.prices.usd_per_day / H_PER_DAY
+
+    @property
+    def store(self) -> Store | None:
+        """The section ``checkpoint.store``, with the parameters of ``model`` where it gives none."""
+        store = self.checkpoint.store
+        if store is None or store.n_parameters is not None or self.model is None:
+            return store
+        return store.model_copy(update={"n_parameters": self.model.n_parameters})
 
     @property
     def n_nodes(self) -> int:

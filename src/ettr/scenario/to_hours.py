@@ -87,15 +87,15 @@ class Values:
     @property
     def persist_h(self) -> Any:
         """Return the background write of one checkpoint to the store. [h]"""
-        store = self.scenario.checkpoint.store
-        if store is None:
+        store = self.scenario.store
+        if store is None or store.write_gb_s is None:
             return self.hours("checkpoint.persist_s")
         return store.write_h(self.n_nodes, self.below("checkpoint.store"))
 
     @property
     def load_h(self) -> Any:
         """Return the load time from the store, in addition to the restart. [h]"""
-        store = self.scenario.checkpoint.store
+        store = self.scenario.store
         if store is None or store.read_gb_s is None:
             return self.hours("checkpoint.load_s")
         return store.load_h(self.n_nodes, self.below("checkpoint.store"))

@@ -28,12 +28,8 @@ _SLOWEST_GB_S, _FASTEST_GB_S = (0.01, 1.0), 10_000.0
 
 def stored_bytes(scenario: Scenario, n_parameters: float, bytes_per_parameter: float) -> float:
     """Return the size of a checkpoint, from the scenario's own store if it has one. [B]"""
-    store = scenario.checkpoint.store
-    if store is None:
-        return float(checkpoint_bytes(n_parameters, bytes_per_parameter))
-    return float(
-        checkpoint_bytes(store.n_parameters, store.bytes_per_parameter, store.changed_share, store.compression_ratio)
-    )
+    store = scenario.store
+    return float(checkpoint_bytes(n_parameters, bytes_per_parameter) if store is None else store.bytes_written())
 
 
 def by_bandwidth(scenario: Scenario, n_bytes: float, n_gpus: int, n_points: int = 80) -> pd.DataFrame:
