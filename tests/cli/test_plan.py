@@ -48,8 +48,9 @@ def test_plan_answers_in_words(in_words):
 def test_plan_answers_machines_with_the_same(as_json):
     record = as_json("plan", "--quick", "llama3-405b", "--set", "cluster.n_gpus=100000")
     assert record.pop("changes") == {"cluster.n_gpus": 100_000}
-    asked_for_more = {name: record.pop(name) for name in ("target_ettr", "fail_below_ettr", "requirements", "sizing")}
-    assert asked_for_more == {"target_ettr": None, "fail_below_ettr": None, "requirements": [], "sizing": None}
+    asked_for_more = {name: record.pop(name) for name in ("target_ettr", "fail_below_ettr", "requirements")}
+    assert asked_for_more == {"target_ettr": None, "fail_below_ettr": None, "requirements": []}
+    assert (record.pop("sizing"), record.pop("order")) == (None, None)
     assert record == plan.make(Scenario.load("llama3-405b").override({"cluster.n_gpus": 100_000})).to_dict()
 
 
@@ -295,6 +296,33 @@ def test_the_bandwidth_of_checkpoints_is_one_command(in_words, as_json):
     assert re.search(r"4\.86 TB.* 8\.1 GB/s", in_words(*command, "--quick"))
     assert "Checkpoint storage" in in_words(*command, "--details")
     assert as_json(*command)["storage"]["needed_at_current_gb_s"] == pytest.approx(8.1)
+
+
+def test_an_order_is_the_size_of_the_plan(in_words, as_json):
+    command = ("plan", "--effective-gpus", "20000", "--node-mtbf-h", "20000", "--quick")
+    record = as_json(*command)
+    assert record["n_gpus"] == record["order"]["n_gpus"] >= 20_000
+    assert record["ettr"] == pytest.approx(record["order"]["ettr"])
+    sized = as_json("plan", "--gpus", str(record["n_gpus"]), "--node-mtbf-h", "20000", "--quick")
+    assert sized["order"] is None and sized["ettr"] == pytest.approx(record["ettr"])
+    out = in_words(*command)
+    assert out.startswith(f"Order {record['order']['n_ordered']:,} GPUs") and f"{record['n_gpus']:,} GPUs, mean" in out
+    preset = as_json("plan", "llama3-405b", "--effective-gpus", "20k", "--quick")
+    assert preset["changes"] == {"cluster.n_gpus": preset["order"]["n_gpus"]}
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--effective-gpus", "-5", "--node-mtbf-h", "20000"), "--effective-gpus must be > 0 GPUs"),
+        (("--effective-gpus", "5000", "--mtbf-h", "9"), "the size and MTBF of the job"),
+        (("--effective-gpus", "5000"), "the size and MTBF of the job"),
+        (("--effective-gpus", "900k", "--node-mtbf-h", "20000"), "must be <= "),
+        (("--effective-gpus", "5000", "--node-mtbf-h", "20000", "--set", "cluster.gpus_per_node=0"), "gpus_per_node"),
+    ],
+)
+def test_orders_that_cannot_be_are_refused(refused, options, words):
+    assert words in refused("plan", *options)
 
 
 def test_a_saved_run_is_the_same_run_with_its_words(in_words, as_json, tmp_path):

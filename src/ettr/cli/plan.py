@@ -14,10 +14,11 @@ from ettr.cli import completion, options, outputs, terminal
 from ettr.cli.options import JsonOption, SetOption
 from ettr.core.errors import InputError
 from ettr.core.report import Note
-from ettr.scenario.paths import JOB_MTTF, N_GPUS, OBSERVED, PER_NODE
+from ettr.core.validity import above_zero
+from ettr.scenario.paths import JOB_MTTF, N_GPUS, OBSERVED, PER_NODE, RATE
 
 if TYPE_CHECKING:
-    from ettr.plan import Calendar, Plan, Requirement
+    from ettr.plan import Calendar, Order, Plan, Requirement
     from ettr.scenario import Scenario
     from ettr.sizing import Sizing
 
@@ -40,6 +41,8 @@ FLAGS = {
 }
 """Options that set a field, by the name of the parameter."""
 _SIZE = (N_GPUS, PER_NODE)
+_OF_A_NODE = {"failures.node_mttf_h", "failures.gpu_mttf_h", RATE}
+"""Failure rates that are the same at every size."""
 _OBSERVED_ON = "--observed-on-gpus"
 _COMMAND_LINE = "the command line"
 
@@ -116,6 +119,10 @@ def plan(
         float | None,
         _goal("--fail-below", "ETTR", "Exit with status 3 if the ETTR at the best interval is lower."),
     ] = None,
+    effective_gpus: Annotated[
+        int | None,
+        _goal("--effective-gpus", "N", "Find the GPUs to order that train like N GPUs that never fail."),
+    ] = None,
     power_mw: Annotated[float | None, _limit("--power-mw", "MW", "No more than this power can feed.")] = None,
     budget_usd: Annotated[float | None, _limit("--budget-usd", "USD", "Cost of the whole job at most.")] = None,
     deadline_days: Annotated[float | None, _limit("--deadline-days", "DAYS", "Finish within this time.")] = None,
@@ -151,6 +158,9 @@ def plan(
     smallest of a benefit, that reaches the ETTR. Where no value does, the answer has the ETTR that the field can reach
     and the second field that limits it.
 
+    --effective-gpus finds the size of the job and its spares, and the plan is for that size. The failure rate per node
+    is kept, so there is a most that can be reached; --gpus is only needed as the size with an MTBF of a whole job.
+
     A job with an end gets the finish of 90% and 99% of runs, as dates with --start. With --deadline it gets the
     probability of meeting it, the interval with the highest probability, and the cost of each day earlier.
 
@@ -171,6 +181,8 @@ def plan(
 
     Example: ettr plan llama3-405b --set cluster.n_gpus=100000 --target 0.9
 
+    Example: ettr plan --effective-gpus 20000 --node-mtbf-h 20000
+
     Example: ettr plan mine.yml --start 2027-01-15 --deadline 2027-03-08 --set job.productive_h=1000
 
     Example: ettr plan llama3-405b --set job.tokens=2e12 --set model.n_parameters=70e9 --power-mw 10
@@ -188,10 +200,15 @@ def plan(
     named = {name: context.params[name] for name in FLAGS if context.params[name] is not None}
     if interval_min is not None:
         named["interval_min"] = options.interval(interval_min)
-    run, changes = _run_of(scenario, named, set_, in_days, observed_on_gpus)
+    if effective_gpus is not None:
+        above_zero("--effective-gpus", effective_gpus, unit="GPUs")
+    run, changes = _run_of(scenario, named, set_, in_days, observed_on_gpus, effective_gpus)
     from ettr.scenario.fields import implausible
 
     terminal.warn(implausible(run))
+    order = _order(run, effective_gpus, scenario is None and gpus is None and N_GPUS not in changes)
+    if order is not None:
+        run, changes = order.scenario, {**changes, N_GPUS: order.n_gpus}
     calendar = _calendar(start, deadline, zone, done)
     limits = {"power_mw": power_mw, "budget_usd": budget_usd, "deadline_days": deadline_days, "most_gpus": most_gpus}
     size = _size(run, limits, always=details or as_json)
@@ -204,7 +221,7 @@ def plan(
     needs = _needs(answer.scenario, answer.original, target, field or []) if target is not None else []
     with (
         terminal.compiling_said(as_json),  # for the dates
-        outputs.written(html, lambda: _page(answer), Note(f"Written: {html}"), as_json),
+        outputs.written(html, lambda: _page(answer, order), Note(f"Written: {html}"), as_json),
         outputs.written(save, lambda: run.to_yaml(comments=True), Note(f"Written: {save}"), as_json),
     ):
         if as_json:
@@ -214,10 +231,12 @@ def plan(
                 "fail_below_ettr": fail_below,
                 "requirements": [need.to_dict() for need in needs],
                 "sizing": size.to_dict() if size else None,
+                "order": order.to_dict() if order else None,
                 "changes": changes,
             }
             terminal.write_json("plan", record)
         else:
+            terminal.render(order.report() if order else [])
             terminal.render(answer.report(short=target is not None), {} if scenario is None else changes)
             if details:
                 terminal.render(answer.details())
@@ -231,8 +250,12 @@ def _run_of(
     set_: list[str] | None,
     in_days: float | None,
     observed_on_gpus: int | None,
+    effective_gpus: int | None,
 ) -> tuple[Scenario, dict[str, Any]]:
-    """Return the run of a file, a preset or options, and the fields that options and ``--set`` change."""
+    """Return the run of a file, a preset or options, and the fields that options and ``--set`` change.
+
+    ``effective_gpus`` is the size of a run without one whose failure rate is per node or GPU.
+    """
     from ettr.scenario import Scenario
 
     values = {FLAGS[name]: value for name, value in named.items()}
@@ -254,6 +277,10 @@ def _run_of(
         changes = {**values, **changes}
         run = run.override(changes) if changes else run
     else:
+        if effective_gpus is not None and N_GPUS not in {**values, **changes} and _OF_A_NODE & {*values, *changes}:
+            per_node = {**values, **changes}.get(PER_NODE, 8)
+            per_node = per_node if isinstance(per_node, int) and per_node > 0 else 8  # the scenario refuses others
+            values[N_GPUS] = -(-effective_gpus // per_node) * per_node
         fields = {**values, **changes}
         _check_size(fields, observed_on_gpus)
         n_gpus, per_node = (fields.get(path, 8) for path in _SIZE)
@@ -408,6 +435,15 @@ def _size(run: Scenario, limits: dict[str, float | None], always: bool) -> Sizin
     return sizing.make(run, sizing.SizingLimits(**limits))
 
 
+def _order(run: Scenario, effective_gpus: int | None, observed_anywhere: bool) -> Order | None:
+    """Return the GPUs to order; None without ``--effective-gpus``."""
+    if effective_gpus is None:
+        return None
+    from ettr.plan import order
+
+    return order(run, effective_gpus, observed_anywhere)
+
+
 def _needs(run: Scenario, original: Scenario, target: float, fields: list[str]) -> list[Requirement]:
     """Return the value of each field that reaches the target, unreachable fields last.
 
@@ -429,8 +465,10 @@ def _needs_report(needs: list[Requirement]) -> Any:
     return needs_report(needs)
 
 
-def _page(answer: Plan) -> str:
+def _page(answer: Plan, order: Order | None) -> str:
     """Return the answer with its details as an HTML page."""
     from ettr.core.report import as_page
 
-    return terminal.with_options(as_page([*answer.report(), *answer.details()], answer.original.title))
+    return terminal.with_options(
+        as_page([*(order.report() if order else []), *answer.report(), *answer.details()], answer.original.title)
+    )

@@ -5,6 +5,8 @@ from .answer import presets as presets
 from .bands import Bands as Bands
 from .bands import bands_of as bands_of
 from .bands import mttf_interval_h as mttf_interval_h
+from .buying import Order as Order
+from .buying import order as order
 from .calendar import Calendar as Calendar
 from .calendar import calendar_of as calendar_of
 from .dates import Dates as Dates
