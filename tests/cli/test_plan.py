@@ -295,7 +295,7 @@ def test_the_bandwidth_of_checkpoints_is_one_command(in_words, as_json):
     command = ("plan", "--gpus", "16384", "--mtbf-h", "3", "--parameters", "405B", "--interval-min", "10")
     assert re.search(r"4\.86 TB.* 8\.1 GB/s", in_words(*command, "--quick"))
     assert "Checkpoint storage" in in_words(*command, "--details")
-    assert as_json(*command)["storage"]["needed_at_current_gb_s"] == pytest.approx(8.1)
+    assert as_json(*command)["storage"]["needed"][0]["write_gb_s"] == pytest.approx(8.1)
 
 
 def test_an_order_is_the_size_of_the_plan(in_words, as_json):

@@ -203,18 +203,18 @@ def plan(
     if effective_gpus is not None:
         above_zero("--effective-gpus", effective_gpus, unit="GPUs")
     run, changes = _run_of(scenario, named, set_, in_days, observed_on_gpus, effective_gpus)
+    from ettr import plan as plans
     from ettr.scenario.fields import implausible
 
     terminal.warn(implausible(run))
-    order = _order(run, effective_gpus, scenario is None and gpus is None and N_GPUS not in changes)
-    if order is not None:
+    order = None
+    if effective_gpus is not None:
+        order = plans.order(run, effective_gpus, scenario is None and gpus is None and N_GPUS not in changes)
         run, changes = order.scenario, {**changes, N_GPUS: order.n_gpus}
     calendar = _calendar(start, deadline, zone, done)
     limits = {"power_mw": power_mw, "budget_usd": budget_usd, "deadline_days": deadline_days, "most_gpus": most_gpus}
     size = _size(run, limits, always=details or as_json)
-    from ettr.plan import make
-
-    answer = make(run, simulate=not quick, calendar=calendar)
+    answer = plans.make(run, simulate=not quick, calendar=calendar)
     with terminal.compiling_said(as_json):
         _ = answer.simulation
     _check_changing(answer, target)
@@ -433,15 +433,6 @@ def _size(run: Scenario, limits: dict[str, float | None], always: bool) -> Sizin
     from ettr import sizing
 
     return sizing.make(run, sizing.SizingLimits(**limits))
-
-
-def _order(run: Scenario, effective_gpus: int | None, observed_anywhere: bool) -> Order | None:
-    """Return the GPUs to order; None without ``--effective-gpus``."""
-    if effective_gpus is None:
-        return None
-    from ettr.plan import order
-
-    return order(run, effective_gpus, observed_anywhere)
 
 
 def _needs(run: Scenario, original: Scenario, target: float, fields: list[str]) -> list[Requirement]:

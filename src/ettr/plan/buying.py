@@ -48,8 +48,8 @@ class Order(Answer):
         Mean number of nodes in repair, and mean repair time. [nodes], [h]
     repair_assumed : tuple of str
         Paths of the fields of spares and repair that are assumed.
-    plausible : tuple of float or None
-        Plausible range of the GPUs that never fail and train like the order; None without assumed inputs. [GPUs]
+    low, high : float
+        Plausible range of the GPUs that never fail and train like the order. [GPUs]
 
     Examples
     --------
@@ -66,7 +66,8 @@ class Order(Answer):
     in_repair: float
     repair_h: float
     repair_assumed: tuple[str, ...]
-    plausible: tuple[float, float] | None
+    low: float
+    high: float
 
     @property
     def n_gpus(self) -> int:
@@ -109,14 +110,13 @@ class Order(Answer):
             f"{usd(about(self.usd_per_month))} per month{assumed}."
         ]
         if self.in_repair > 0:
-            how = "assumed" if self.repair_assumed else "given"
+            how = " (assumed)" if self.repair_assumed else ""
             lines.append(
-                f"The spares contain the nodes in repair, {number(self.in_repair)} on average with the {how} mean "
-                f"repair time of {duration(self.repair_h)}. The job waits for a node {pct(self.waiting_share, 2)} of "
-                "the time."
+                f"The spares contain the nodes in repair, on average {number(self.in_repair)} for "
+                f"{duration(self.repair_h)}{how}. The job waits for a node {pct(self.waiting_share, 2)} of the time."
             )
-        if self.plausible:
-            ends = joined_range(*(count(about(end)) for end in self.plausible))
+        if self.low < self.high:
+            ends = joined_range(count(about(self.low)), count(about(self.high)))
             lines.append(f"Across the plausible range of the assumed inputs this order trains like {ends} GPUs.")
         return [Headline(self.headline), *map(Note, lines)]
 
@@ -147,7 +147,11 @@ def order(scenario: Scenario | str | Path, effective_gpus: float, observed_anywh
     (:func:`ettr.spares.cheapest_pool_for`). The job fails in proportion to its nodes, so the left side has a maximum.
     """
     scenario, wanted = Scenario.of(scenario), float(above_zero("effective_gpus", effective_gpus, unit="GPUs"))
-    _refuse(scenario)
+    if scenario.job.tokens is not None or scenario.elastic or (scenario.spares and scenario.spares.n_preemptible):
+        raise InputError(
+            "effective_gpus needs a job given by job.productive_h or without an end, because layouts limit the sizes "
+            "of a job given by its tokens, and neither elastic nor spares.n_preemptible, which replace spares"
+        )
     completed = with_assumptions(scenario, acting_on=["repair"])
     sizes = _Sizes(completed.scenario, observed_anywhere)
     largest = sizes.fastest_nodes()
@@ -164,30 +168,11 @@ def order(scenario: Scenario | str | Path, effective_gpus: float, observed_anywh
     run, ettr, pool = sizes.at(enough)
     ordered = sizes.of(scenario, enough)
     spread = assumptions(budget.simplified(ordered).scenario).range
-    in_time = enough * sizes.per_node * (1 - (pool.waiting_share if pool else 0.0))
+    n_spares, waiting_share = (pool.n_spares, pool.waiting_share) if pool else (0, 0.0)
+    low, high = ((1 - waiting_share) * ordered.cluster.n_gpus * end for end in spread or (ettr, ettr))
     needed = demand(run)
-    return Order(
-        wanted_gpus=wanted,
-        scenario=ordered,
-        ettr=ettr,
-        n_spares=pool.n_spares if pool else 0,
-        waiting_share=pool.waiting_share if pool else 0.0,
-        in_repair=needed.in_repair,
-        repair_h=needed.repair_h,
-        repair_assumed=completed.fields,
-        plausible=(in_time * spread[0], in_time * spread[1]) if spread else None,
-    )
-
-
-def _refuse(scenario: Scenario) -> None:
-    """Refuse runs whose size or pool has other rules."""
-    if scenario.job.tokens is not None:
-        raise InputError(
-            "effective_gpus needs a job given by job.productive_h or without an end: the sizes of a job given by its "
-            "tokens depend on its layouts, e.g. set job.productive_h instead of job.tokens"
-        )
-    if scenario.elastic or (scenario.spares and scenario.spares.n_preemptible):
-        raise InputError("effective_gpus needs a job without elastic and spares.n_preemptible, which replace spares")
+    in_repair, repair_h = needed.in_repair, needed.repair_h
+    return Order(wanted, ordered, ettr, n_spares, waiting_share, in_repair, repair_h, completed.fields, low, high)
 
 
 class _Sizes:

@@ -25,13 +25,35 @@ _CANNOT_RUN = "cannot run"
 
 
 @dataclass(frozen=True)
+class Needed:
+    """The write bandwidth that an interval needs.
+
+    Attributes
+    ----------
+    interval : {"current", "best"}
+        Which interval of the run.
+    interval_min : float
+        The interval. [min]
+    write_gb_s : float
+        Bandwidth that writes a checkpoint within it. [GB/s]
+    """
+
+    interval: str
+    interval_min: float
+    write_gb_s: float
+
+    def __str__(self) -> str:
+        return f"{self.interval} interval of {duration(self.interval_min / MIN_PER_H)}"
+
+
+@dataclass(frozen=True)
 class StoreSpeed:
     """The job with a store of another bandwidth.
 
     Attributes
     ----------
-    write_gb_s, read_gb_s : float
-        Bandwidths; None for reading where the scenario has none. [GB/s]
+    write_gb_s : float
+        Write bandwidth; the read bandwidth changes by the same factor. [GB/s]
     write_h : float or None
         Write time of a checkpoint; None where the scenario refuses the bandwidth. [h]
     interval_min, ettr, lost_usd_per_month : float or None
@@ -41,7 +63,6 @@ class StoreSpeed:
     """
 
     write_gb_s: float
-    read_gb_s: float | None
     write_h: float | None = None
     interval_min: float | None = None
     ettr: float | None = None
@@ -57,17 +78,14 @@ class Storage:
     ----------
     n_bytes, bytes_kept : float
         Size of a checkpoint as written, and of the whole state, in which each kept checkpoint is stored. [B]
-    needed_at_best_gb_s, needed_at_current_gb_s : float or None
-        Bandwidth that writes a checkpoint within the best and the current interval; None for a job that never fails,
-        and without a current interval. [GB/s]
-    best_min, current_min : float or None
-        These intervals. [min]
+    needed : tuple of Needed
+        Bandwidth that the current and the best interval need; without the best one for a job that never fails.
     write_gb_s, write_h : float or None
         Write bandwidth of the store, and write time; None if the scenario does not give it. [GB/s], [h]
     n_kept : int or None
         Checkpoints kept; None if unknown.
-    load_h, contended_load_h : float or None
-        Load time at a restart if the state is read once, and if each data-parallel replica reads its own copy; None
+    load_h, contended_load_h : float
+        Load time at a restart if the state is read once, and if each data-parallel replica reads its own copy; 0
         without ``read_gb_s``. [h]
     n_replicas : int
         Data-parallel replicas.
@@ -79,21 +97,18 @@ class Storage:
     Examples
     --------
     >>> run = Scenario.load("llama3-405b").override({"checkpoint.store.n_parameters": 405e9})
-    >>> storage_of(run, 7.7, 10.0).needed_at_current_gb_s  # 405e9 x 12 B in 600 s
+    >>> storage_of(run, 7.7, 10.0).needed[0].write_gb_s  # 405e9 x 12 B in 600 s
     8.1
     """
 
     n_bytes: float
     bytes_kept: float
-    needed_at_best_gb_s: float | None
-    needed_at_current_gb_s: float | None
-    best_min: float | None
-    current_min: float | None
+    needed: tuple[Needed, ...]
     write_gb_s: float | None
     write_h: float | None
     n_kept: int | None
-    load_h: float | None
-    contended_load_h: float | None
+    load_h: float
+    contended_load_h: float
     n_replicas: int
     replicas_assumed: bool
     speeds: tuple[StoreSpeed, ...]
@@ -101,54 +116,51 @@ class Storage:
     @property
     def words(self) -> str:
         """The size of a checkpoint and the bandwidth that it needs, as a sentence."""
-        needs = [f"{_gb_s(needed)} at the {interval}" for interval, needed in self._needs()]
+        needs = [f"{_gb_s(needed.write_gb_s)} at the {needed}" for needed in self.needed]
         return f"A checkpoint has {_size(self.n_bytes)}; writing it needs {' and '.join(needs) or 'no bandwidth'}."
 
     def report(self) -> Report:
         """Return the bandwidth, capacity and load time, and the cost of a slower store."""
-        title = "Checkpoint storage"
-        slower = ["store bandwidth", "write time", "best interval", "ETTR", "lost per month"]
-        if self.current_min is not None:
-            slower.append(f"ETTR at the current {duration(self.current_min / MIN_PER_H)}")
-        sections: Report = [Table((title, ""), [*self._rows()]), Table(slower, [*map(self._row, self.speeds)])]
-        if self.write_gb_s is None:
-            needed = "current" if self.current_min is not None else "best"
-            reference = f"needed at the {needed} interval, because checkpoint.store.write_gb_s is not set"
-            sections.append(Note(f"Bandwidths are multiples of the one {reference}.", dim=True))
+        columns = ["store bandwidth", "write time", "best interval", "ETTR", "lost per month"]
+        columns += [f"ETTR, {needed}" for needed in self.needed if needed.interval == "current"]
+        sections: Report = [Table(("Checkpoint storage", ""), [*self._rows()])]
+        if self.speeds:
+            sections.append(Table(columns, [_row(speed)[: len(columns)] for speed in self.speeds]))
+        if self.speeds and self.write_gb_s is None:
+            text = (
+                f"Multiples of the bandwidth that the {self.needed[0]} needs; checkpoint.store.write_gb_s is not set."
+            )
+            sections.append(Note(text, dim=True))
         return sections
-
-    def _needs(self) -> Iterator[tuple[str, float]]:
-        """Yield the intervals in words, each with the bandwidth that it needs."""
-        for name, minutes, needed in (
-            ("current", self.current_min, self.needed_at_current_gb_s),
-            ("best", self.best_min, self.needed_at_best_gb_s),
-        ):
-            if minutes is not None and needed is not None:
-                yield f"{name} interval of {duration(minutes / MIN_PER_H)}", needed
 
     def _rows(self) -> Iterator[tuple[str, str]]:
         yield "size of a checkpoint as written", _size(self.n_bytes)
-        for interval, needed in self._needs():
-            yield f"write bandwidth needed at the {interval}", _gb_s(needed)
-        if self.write_gb_s is not None and self.write_h is not None:
+        for needed in self.needed:
+            yield f"write bandwidth needed at the {needed}", _gb_s(needed.write_gb_s)
+        if self.write_gb_s and self.write_h:
             yield "write bandwidth of the store", _gb_s(self.write_gb_s)
             yield "write time", duration(self.write_h)
         kept = "per kept checkpoint" if self.n_kept is None else f"for {count(self.n_kept)} kept, each in full"
         yield f"capacity {kept}", _size(self.bytes_kept * (self.n_kept or 1))
         replicas = f"{count(self.n_replicas)}{' (assumed)' if self.replicas_assumed else ''} replicas"
-        if self.load_h is None or self.contended_load_h is None:
-            yield "load time at a restart", "needs checkpoint.store.read_gb_s"
-        else:
-            yield "load time at a restart, read once", duration(self.load_h)
+        needs = "needs checkpoint.store.read_gb_s"
+        yield "load time at a restart, read once", duration(self.load_h) if self.load_h else needs
+        if self.load_h:
             yield f"load time if each of {replicas} reads its own copy", duration(self.contended_load_h)
 
-    def _row(self, speed: StoreSpeed) -> list[str]:
-        write = _CANNOT_RUN if speed.write_h is None else duration(speed.write_h)
-        best = [_CANNOT_RUN, "", ""]
-        if speed.interval_min is not None and speed.ettr is not None and speed.lost_usd_per_month is not None:
-            best = [duration(speed.interval_min / MIN_PER_H), pct(speed.ettr), usd(about(speed.lost_usd_per_month))]
-        current = _CANNOT_RUN if speed.ettr_at_current is None else pct(speed.ettr_at_current)
-        return [_gb_s(speed.write_gb_s), write, *best, *([] if self.current_min is None else [current])]
+
+def _row(speed: StoreSpeed) -> list[str]:
+    """Return the cells of a store."""
+    cells = [_gb_s(speed.write_gb_s)]
+    for value, words in (
+        (speed.write_h, duration),
+        (speed.interval_min, lambda minutes: duration(minutes / MIN_PER_H)),
+        (speed.ettr, pct),
+        (speed.lost_usd_per_month, lambda lost: usd(about(lost))),
+        (speed.ettr_at_current, pct),
+    ):
+        cells.append(_CANNOT_RUN if value is None else words(value))
+    return cells
 
 
 def storage_of(
@@ -174,24 +186,21 @@ def storage_of(
     if store is None:
         return None
     n_bytes, replicas = float(store.bytes_written()), n_replicas(scenario)
-    best, current = (
-        None if minutes is None else float(needed_gb_s(n_bytes, minutes / MIN_PER_H))
-        for minutes in (best_min, current_min)
-    )
-    reference = store.write_gb_s or current or best
-    reads = store.read_gb_s is not None
+    needed = [
+        Needed(interval, minutes, float(needed_gb_s(n_bytes, minutes / MIN_PER_H)))
+        for interval, minutes in (("current", current_min), ("best", best_min))
+        if minutes is not None
+    ]
+    reference = store.write_gb_s or (needed[0].write_gb_s if needed else None)
     return Storage(
         n_bytes=n_bytes,
         bytes_kept=float(store.bytes_kept()),
-        needed_at_best_gb_s=best,
-        needed_at_current_gb_s=current,
-        best_min=best_min,
-        current_min=current_min,
+        needed=tuple(needed),
         write_gb_s=store.write_gb_s,
         write_h=scenario.persist_h if store.write_gb_s else None,
         n_kept=scenario.checkpoint.n_kept or n_kept,
-        load_h=scenario.load_h if reads else None,
-        contended_load_h=float(store.load_h(scenario.n_nodes, copies=replicas)) if reads else None,
+        load_h=float(store.load_h(scenario.n_nodes)),
+        contended_load_h=float(store.load_h(scenario.n_nodes, copies=replicas)),
         n_replicas=replicas,
         replicas_assumed=scenario.layout_of_job is None,
         speeds=tuple(_speed(scenario, factor, reference, current_min) for factor in _FACTORS if reference),
@@ -201,19 +210,19 @@ def storage_of(
 def _speed(scenario: Scenario, factor: float, reference: float, current_min: float | None) -> StoreSpeed:
     """Return the job with a multiple of the bandwidths."""
     read = scenario.store.read_gb_s if scenario.store else None
-    read, write = factor * read if read else None, factor * reference
-    changes = {_WRITE: write, PERSIST: None, INTERVAL: "best", **({_READ: read} if read else {})}
+    changes = {_WRITE: factor * reference, _READ: factor * read if read else None, PERSIST: None, INTERVAL: "best"}
     try:
         run = scenario.override(changes)
     except InputError:  # such as a write that is shorter than that of a faster tier
-        return StoreSpeed(write, read)
+        return StoreSpeed(factor * reference)
     best = at_best(run)
-    ettr = float(best.ettr)
-    if ettr == 0:  # where the model is not valid, as at an interval that is shorter than the write
-        return StoreSpeed(write, read, run.persist_h)
-    lost_usd = (1 - ettr) * run.usd_per_h * H_PER_MONTH
-    at_current = 0.0 if current_min is None else float(at_best(run, {INTERVAL: np.array([current_min])}).ettr[0])
-    return StoreSpeed(write, read, run.persist_h, float(best.interval_min), ettr, lost_usd, at_current or None)
+    if not best.ettr:  # where the model is not valid
+        return StoreSpeed(factor * reference, run.persist_h)
+    at_current = at_best(run, {INTERVAL: np.array([current_min])}).ettr[0] if current_min is not None else 0.0
+    lost_usd = (1 - float(best.ettr)) * run.usd_per_h * H_PER_MONTH
+    return StoreSpeed(  # an interval that is shorter than the write has an ETTR of 0
+        factor * reference, run.persist_h, float(best.interval_min), float(best.ettr), lost_usd, at_current or None
+    )
 
 
 def _size(n_bytes: float) -> str:
