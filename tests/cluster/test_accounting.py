@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 from ettr import cluster
-from ettr.cluster.accounting import refuse_more
 from ettr.core.errors import InputError
 
 HEADER = "JobID|State|Start|End|NNodes|AllocTRES"
@@ -84,7 +83,7 @@ def test_the_most_gpus_at_a_time_are_those_of_jobs_that_overlap():
     accounting = cluster.from_frame(frame)
     assert accounting.most_gpus == 48  # the first ends when the third starts
     with pytest.raises(InputError, match="up to 48 GPUs at a time, more than the 40 GPUs"):
-        refuse_more(accounting, 40)
+        cluster.make(accounting, n_gpus=40)
 
 
 @pytest.mark.parametrize(
@@ -122,12 +121,12 @@ def test_bad_cells_of_a_file_are_left_out_with_their_reason(tmp_path):
         (
             "JobID|State|Start|End",
             ["1|COMPLETED|2026-06-01T10:00:00|2026-06-01T11:00:00"],
-            "neither the GPUs nor the nodes",
+            "missing: gpus",
         ),
         ("JobID|Start|End|NNodes", ["1|2026-06-01T10:00:00|2026-06-01T11:00:00|1"], "missing: state"),
         (HEADER, [ROWS[4]], "no job could be read. 1 dropped: no GPUs"),
         (HEADER, ["1|EXPLODED|2026-06-01T10:00:00|2026-06-01T11:00:00|1|gres/gpu=8"], "unknown state"),
-        (HEADER, ["1|COMPLETED|2026-06-01T10:00:00|2026-06-01T10:00:00|1|gres/gpu=8"], "must have jobs that last"),
+        (HEADER, ["1|COMPLETED|2026-06-01T10:00:00|2026-06-01T10:00:00|1|gres/gpu=8"], "ends when it starts"),
     ],
 )
 def test_accounting_that_says_nothing_is_refused(tmp_path, header, rows, message):

@@ -7,11 +7,11 @@ import math
 import pandas as pd
 import pytest
 
-from made_up_cluster import MadeUp
 from ettr import Scenario, budget, cluster, evidence
 from ettr.cluster.measured import PARTS
 from ettr.core.errors import InputError
 from ettr.recommendation import recommend
+from made_up_cluster import MadeUp
 
 
 @pytest.fixture(scope="module")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import pytest
 
 from ettr import cluster
-from ettr.budget.intervals import BestInterval
 from ettr.core.errors import InputError
 
 
@@ -31,13 +31,15 @@ def test_jobs_may_be_numbers(tmp_path):
     [
         ("gpus,share\n8,60%\n64,50%\n", "must sum to 100%, got 110.0%"),
         ("gpus,share\n8,60\n64,50\n", "must sum to 100%, got 110.0%"),
-        ("gpus,share\n8,-10%\n64,110%\n", "share must be a number >= 0, got '-10%' .*line 2"),
-        ("gpus,share\n0,50%\n64,50%\n", "gpus must be a whole number >= 1, got '0'"),
-        ("gpus,share,interval_min\n8,50%,-60\n64,50%,60\n", "interval_min must be a number >= 0.0001 min, got '-60'"),
-        ("gpus,share,stall_s\n8,50%,-1\n64,50%,\n", "stall_s must be a number >= 0 s, got '-1'"),
+        ("gpus,share\n8,-10%\n64,110%\n", "share must be >= 0 and finite, got -0.1 .*line 2"),
+        ("gpus,share\n0,50%\n64,50%\n", "n_gpus must be a whole number >= 1, got 0 .*line 2"),
+        ("gpus,share,interval_min\n8,50%,-60\n64,50%,60\n", "interval_min must be > 0 min and finite, got -60 .*line 2"),
+        ("gpus,share,stall_s\n8,50%,-1\n64,50%,\n", "stall_s must be >= 0 s and finite, got -1 .*line 2"),
         ("gpus,share\n8,50%\n8,50%\n", "one class for each size, got two of 8 GPUs"),
-        ("gpus,share\n8,half\n8,50%\n", "share must be a number >= 0, got 'half'"),
-        ("gpus,share\n", "no job classes"),
+        ("gpus,share\n8.5,50%\n64,50%\n", "n_gpus must be a whole number >= 1, got 8.5"),
+        ("gpus,share\n,50%\n64,50%\n", "n_gpus must be a whole number >= 1, got nan"),
+        ("gpus,share\n8,half\n8,50%\n", "must have numbers, got 'half'"),
+        ("gpus,share\n", "no job classes, or none"),
         ("gpus,hours\n8,50\n", "has no column share"),
     ],
 )
@@ -55,17 +57,16 @@ def test_the_published_mix_has_the_published_shares():
     assert (mix[-1].share, mix[-1].job_share < 0.01) == (0.12, True)
 
 
-def band(low: float, high: float) -> BestInterval:
-    return BestInterval((low * high) ** 0.5, low, high, 0.005, False)
+def bands(*ends: tuple[float, float]) -> pd.DataFrame:
+    return pd.DataFrame(ends, columns=["low_min", "high_min"])
 
 
 def test_rules_are_the_fewest_and_hold_for_each_size():
     classes = [cluster.JobClass(n, 0.25) for n in (8, 64, 512, 4096)]
-    bands = [band(100, 900), band(50, 200), band(20, 70), band(10, 30)]
-    rules = cluster.rules(classes, bands, 60.0)
+    rules = cluster.policy_of(classes, bands((100, 900), (50, 200), (20, 70), (10, 30)), 60.0)
     assert [(rule.above_gpus, rule.up_to_gpus) for rule in rules] == [(64, None), (None, 64)]
     assert (rules[0].low_min, rules[0].high_min) == (20, 30)
     assert (rules[1].low_min, rules[1].high_min) == (100, 200)
     assert all(rule.current_min is None for rule in rules)
-    (only,) = cluster.rules(classes, [band(10, 900)] * 4, 60.0)
+    (only,) = cluster.policy_of(classes, bands(*[(10, 900)] * 4), 60.0)
     assert (only.current_min, only.above_gpus, only.up_to_gpus) == (60.0, None, None)

@@ -38,7 +38,6 @@ def test_the_spares_are_the_cheapest_pool_and_contain_the_nodes_in_repair(llama3
     assert answer.n_spares == pool.n_spares > answer.in_repair
     assert answer.n_ordered == answer.n_gpus + 8 * answer.n_spares
     assert answer.usd_per_month == pytest.approx(answer.n_ordered * 2 * 730.5)
-    assert answer.low < answer.effective_gpus < answer.high
     assert json.loads(json.dumps(answer.to_dict(), allow_nan=False))["n_ordered"] == answer.n_ordered
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ettr.cli import completion, options, terminal
-from ettr.cli.options import CatalogueOption, JsonOption, QuietOption, SetOption
+from ettr.cli.options import JsonOption, QuietOption, SetOption
 from ettr.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -22,7 +21,6 @@ def cluster(
         typer.Argument(
             metavar="JOBS",
             help="Accounting of jobs (sacct, or CSV), a table of job classes, or a published mix such as rsc-1.",
-            autocompletion=completion.mixes,
         ),
     ],
     gpus: Annotated[
@@ -41,10 +39,6 @@ def cluster(
         ),
     ] = None,
     set_: SetOption = None,
-    budget: Annotated[
-        float | None,
-        typer.Option("--budget", metavar="USD", help="Most that the recommended mitigations may cost together."),
-    ] = None,
     map_: Annotated[
         list[str] | None,
         typer.Option("--map", metavar="OURS=THEIRS ...", help="Columns: job, gpus, nodes, start, end, state."),
@@ -58,7 +52,6 @@ def cluster(
     zone: Annotated[
         str | None, typer.Option("--zone", metavar="ZONE", help="Time zone of times without one, e.g. Europe/Berlin.")
     ] = None,
-    catalogue: CatalogueOption = None,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
@@ -87,27 +80,23 @@ def cluster(
     """
     if gpus is not None and gpus < 1:
         raise InputError(f"--gpus must be >= 1 GPU, got {gpus}")
-    if budget is not None and not 0 <= budget < math.inf:
-        raise InputError(f"--budget must be >= 0 USD and finite, got {budget:g}")
     changes = options.changes_of(set_)
     mapping = options.columns(map_ or [])
     header = [name.strip() for name in columns.split(",")] if columns else None
-    from ettr import mitigation
     from ettr.cluster import make, presets, usual
     from ettr.scenario import Scenario
     from ettr.scenario.fields import implausible
 
-    mitigations = mitigation.catalogue(catalogue) if catalogue else None
     with terminal.progress(quiet or as_json) as report:
         read = jobs if jobs in presets() else _read(jobs, gpus_per_node, mapping, header, zone, report)
-        common = None
-        if like is not None or changes:
-            own = like or (jobs if jobs in presets() else None)
-            common = Scenario.load(own) if own else usual(gpus_per_node if gpus is None else gpus, gpus_per_node)
-            common = common.override(changes) if changes else common
-            terminal.warn(implausible(common))
+        if isinstance(read, tuple) and gpus is None and like is None:
+            raise InputError("a table of job classes needs --gpus, the GPUs of the cluster")
+        own = like or (jobs if read == jobs else None)
+        common = Scenario.load(own) if own else usual(gpus or gpus_per_node, gpus_per_node)
+        common = common.override(changes) if changes else common
+        terminal.warn(implausible(common))
         report.step("classes of jobs")
-        answer = make(read, common, gpus, budget_usd=math.inf if budget is None else budget, catalogue=mitigations)
+        answer = make(read, common, gpus, jobs)
         report.step("mitigations")
         words = [] if as_json else answer.report()
     terminal.show("cluster", answer, as_json, {"changes": changes}, words)

@@ -47,13 +47,6 @@ def scenarios(incomplete: str) -> list[str]:
     return [*_beginning(incomplete, scenario_names()), *files(incomplete, ".yml", ".yaml")]
 
 
-def mixes(incomplete: str) -> list[str]:
-    """Return published mixes of jobs, and tables of jobs in the folder."""
-    from ettr.cluster import presets
-
-    return [*_beginning(incomplete, presets()), *files(incomplete, ".csv", ".txt")]
-
-
 def gpus(incomplete: str) -> list[str]:
     """Return the GPUs and GPU files that begin with a text."""
     from ettr.scenario import Gpu

@@ -11,7 +11,7 @@ from .making import usual as usual
 from .measured import HoursBySize as HoursBySize
 from .measured import measured as measured
 from .policy import Rule as Rule
-from .policy import rules as rules
+from .policy import policy_of as policy_of
 from .shared import SharedCluster as SharedCluster
 from .shared import SmallJobs as SmallJobs
 from .shared import shared_cluster as shared_cluster

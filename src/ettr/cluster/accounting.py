@@ -116,8 +116,6 @@ def read_jobs(
     columns: Mapping[str, str] | None = None,
     header: Sequence[str] | None = None,
     zone: str | tzinfo | None = None,
-    time_unit: str | None = None,
-    encoding: str | None = None,
     progress: Progress | None = None,
 ) -> Accounting:
     """Read the job accounting of a cluster.
@@ -135,10 +133,6 @@ def read_jobs(
         For a file without a header: the names of its columns in order.
     zone : str, tzinfo or None
         Time zone of times without one; UTC if not given.
-    time_unit : str or None
-        Unit of times that are numbers.
-    encoding : str or None
-        Encoding of the file; UTF-8 if not given.
     progress : callable or None
         Called with the bytes read and the size of the file.
 
@@ -165,21 +159,18 @@ def read_jobs(
     >>> accounting.n_jobs, len(accounting.runs), accounting.gpu_h
     (1, 2, 128.0)
     """
-    check_gpus_per_node(gpus_per_node)
-    source, ledger = Source(path, progress, "table of jobs", encoding), Ledger()
+    source, ledger = Source(path, progress, "table of jobs"), Ledger()
     table = DelimitedTable(source.lines(ledger), ledger, checked_header(header))
     words = {role: names.split() for role, names in _WORDS.items()}
     roles = {role: names[0] for role, names in find_roles(table.header, words, columns or {}, source.name).items()}
     _refuse_missing(roles, table.header, source.name)
-    reading = _Reading(roles, gpus_per_node, StampClock(ledger, zone_of(zone), None, time_unit), ledger)
+    reading = _Reading(roles, gpus_per_node, StampClock(ledger, zone_of(zone)), ledger)
     batches = [
         reading.batch(pd.DataFrame(rows, numbers, table.header, dtype=object)) for numbers, rows in table.batches()
     ]
     ledger.close()
     ledger.note(origins("columns", {role: (name,) for role, name in roles.items()}, table.header), first=True)
     runs = pd.concat(batches, ignore_index=True) if batches else pd.DataFrame()
-    if runs.empty:
-        raise InputError(f"{source.name}: no job could be read. {ledger.reasons()}")
     return _accounting(runs, gpus_per_node, source.name, ledger)
 
 
@@ -189,8 +180,8 @@ def from_frame(frame: pd.DataFrame, gpus_per_node: int = 8, source: str = "the f
     Parameters
     ----------
     frame : DataFrame
-        One row per run of a job: ``job``, ``gpus``, ``start``, ``end`` (datetimes, or numbers in hours; a missing end
-        is that of a job that still runs), ``state``, and optionally ``nodes``.
+        One row per run of a job: ``job``, ``gpus``, ``start``, ``end`` in hours since any origin (a missing end is
+        that of a job that still runs), ``state``, and optionally ``nodes``.
     gpus_per_node : int
         GPUs of a node.
     source : str
@@ -201,18 +192,10 @@ def from_frame(frame: pd.DataFrame, gpus_per_node: int = 8, source: str = "the f
     InputError
         A column is missing, or no row can be used.
     """
-    check_gpus_per_node(gpus_per_node)
     if missing := [name for name in (*_NEEDED, "gpus") if name not in frame.columns]:
         raise InputError(f"{source} has no column {missing[0]}. {columns_found(list(map(str, frame.columns)))}")
     ledger = Ledger()
-    times = {}
-    for name in ("start", "end"):
-        values = frame[name]
-        if pd.api.types.is_datetime64_any_dtype(values.dtype):
-            us = values.to_numpy(dtype="datetime64[us]").astype(np.int64)
-            times[name] = np.where(values.isna(), np.nan, us / HOUR)
-        else:
-            times[name] = pd.to_numeric(values, errors="coerce").to_numpy(dtype=float)
+    times = {name: pd.to_numeric(frame[name], errors="coerce").to_numpy(dtype=float) for name in ("start", "end")}
     gpus = pd.to_numeric(frame["gpus"], errors="coerce").fillna(-1).to_numpy()
     nodes = frame["nodes"].to_numpy() if "nodes" in frame.columns else np.zeros(len(frame))
     runs = pd.DataFrame(
@@ -226,30 +209,18 @@ def from_frame(frame: pd.DataFrame, gpus_per_node: int = 8, source: str = "the f
         },
         index=[f"row {i:,}" for i in range(1, len(frame) + 1)],
     )
-    runs = _usable(runs, ledger)
-    if runs.empty:
-        raise InputError(f"{source}: no job could be read. {ledger.reasons()}")
-    return _accounting(runs, gpus_per_node, source, ledger)
-
-
-def check_gpus_per_node(gpus_per_node: int) -> None:
-    """Raise if a node has no GPUs."""
-    if gpus_per_node < 1:
-        raise InputError(f"gpus_per_node must be >= 1 GPU, got {gpus_per_node}")
+    return _accounting(_usable(runs, ledger), gpus_per_node, source, ledger)
 
 
 def _refuse_missing(roles: Mapping[str, str], header: Sequence[str], name: str) -> None:
     """Refuse a table without the columns that are needed."""
     missing = [role for role in _NEEDED if role not in roles]
+    if "gpus" not in roles and "nodes" not in roles:
+        missing.append("gpus")
     if missing:
         raise InputError(
-            f"{name} must have the columns {', '.join(_NEEDED)} and gpus; missing: {', '.join(missing)}. "
+            f"{name} must have the columns {', '.join(_NEEDED)} and gpus or nodes; missing: {', '.join(missing)}. "
             f'{columns_found(header)} Name the columns, e.g. `columns={{"{missing[0]}": "..."}}`; from Slurm: {COMMAND}'
-        )
-    if "gpus" not in roles and "nodes" not in roles:
-        raise InputError(
-            f"{name} has neither the GPUs nor the nodes of each job. {columns_found(header)} Name the column, e.g. "
-            f'`columns={{"gpus": "..."}}`; from Slurm: {COMMAND}'
         )
 
 
@@ -307,7 +278,12 @@ def _usable(runs: pd.DataFrame, ledger: Ledger) -> pd.DataFrame:
 
 def _accounting(runs: pd.DataFrame, gpus_per_node: int, source: str, ledger: Ledger) -> Accounting:
     """Return the accounting of usable runs, in order of job and start, without duplicates and overlaps."""
-    runs["end_h"] = runs["end_h"].fillna(max(runs["end_h"].max(), runs["start_h"].max()))
+    if gpus_per_node < 1:
+        raise InputError(f"gpus_per_node must be >= 1 GPU, got {gpus_per_node}")
+    runs["end_h"] = runs["end_h"].fillna(runs[["start_h", "end_h"]].max(axis=None))
+    runs = _left(runs, runs["end_h"] == runs["start_h"], ledger.dropped, "ends when it starts")
+    if runs.empty:
+        raise InputError(f"{source}: no job could be read. {ledger.reasons()}")
     runs["job"] = pd.factorize(runs["job"])[0]
     runs["failed"] = runs["state"].isin(FAILURES)
     runs = runs.sort_values(["job", "start_h", "failed"], ascending=[True, True, False], kind="stable")
@@ -320,8 +296,6 @@ def _accounting(runs: pd.DataFrame, gpus_per_node: int, source: str, ledger: Led
     runs = runs.assign(start_h=runs["start_h"] - first_h, end_h=runs["end_h"] - first_h)
     n_nodes = np.where(runs["n_nodes"] > 0, runs["n_nodes"], np.ceil(runs["n_gpus"] / gpus_per_node))
     runs = runs.assign(n_nodes=n_nodes.astype(np.int64), n_gpus=runs["n_gpus"].astype(np.int64))
-    if not runs["end_h"].max() > 0:
-        raise InputError(f"{source} must have jobs that last, got only jobs that end when they start")
     maybe = runs["state"].value_counts().reindex(["FAILED", "REQUEUED"], fill_value=0)
     if maybe.any():
         ledger.doubt(
@@ -331,15 +305,6 @@ def _accounting(runs: pd.DataFrame, gpus_per_node: int, source: str, ledger: Led
         )
     runs = runs[["job", "n_gpus", "n_nodes", "start_h", "end_h", "state"]].reset_index(drop=True)
     return Accounting(runs, gpus_per_node, source, ledger.to_frame(), tuple(ledger.notes), tuple(ledger.doubts))
-
-
-def refuse_more(accounting: Accounting, n_gpus: int) -> None:
-    """Raise if the jobs used more GPUs at a time than the cluster has."""
-    if accounting.most_gpus > n_gpus:
-        raise InputError(
-            f"the jobs of {accounting.source} use up to {accounting.most_gpus:,} GPUs at a time, more than the "
-            f"{n_gpus:,} GPUs of the cluster: jobs overlap that cannot, or the cluster is larger"
-        )
 
 
 def _plain_states(states: pd.Series) -> pd.Series:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,9 +13,8 @@ import pandas as pd
 
 from ettr.cluster.accounting import Accounting
 from ettr.cluster.classes import JobClass, run_of
-from ettr.cluster.measured import PARTS
 from ettr.cluster.policy import Rule, policy_words
-from ettr.core.report import Answer, Headline, Note, Report, Table, plain_values
+from ettr.core.report import Answer, Headline, Note, Report, Table, plain_values, table_of
 from ettr.core.sentences import (
     about,
     count,
@@ -32,13 +31,21 @@ from ettr.core.sentences import (
 from ettr.core.units import H_PER_MONTH, MIN_PER_H
 from ettr.failures.groups import CohortTest
 from ettr.failures.rates import FailureRate, job_mttf_h
-from ettr.mitigation import Catalogue
 from ettr.recommendation import Recommendation, recommend
 from ettr.recommendation.answer import JobsOfASize
 from ettr.scenario import Scenario
 from ettr.scenario.fields import is_written
 from ettr.scenario.paths import GPU_PRICE
 
+PART_WORDS = {
+    "productive": "productive",
+    "lost_work": "lost work",
+    "restart": "restarts",
+    "checkpoint": "checkpoints",
+    "preemption": "pre-emption",
+    "waiting": "waiting after failures",
+}
+"""The parts of the GPU-hours, and the waits beside them, as tables name them."""
 DIFFERENT = 0.05
 """Below this p-value, jobs of each size are planned at their own failure rate."""
 _LARGEST_JOBS = (4, 16)
@@ -61,7 +68,7 @@ class ClusterPlan(Answer):
         A row per class: ``size``, ``n_gpus``, ``share`` and ``job_share`` (of GPU-hours and jobs), ``productive`` and
         ``lost_work``, ``restart``, ``checkpoint``, ``preemption`` and ``waiting`` relative to its GPU-hours,
         ``mttf_h`` of a job and ``interval_min`` [min], ``best_min``, ``low_min`` and ``high_min`` [min], ``ettr`` and
-        ``ettr_at_best`` expected in the long run; from accounting also the intervals and counts of :class:`HoursBySize`.
+        ``ettr_at_best`` expected in the long run; from accounting also all that :class:`HoursBySize` has.
     rate : FailureRate
         Failure rate of the nodes, over all sizes.
     comparison : CohortTest or None
@@ -72,10 +79,6 @@ class ClusterPlan(Answer):
         Checkpoint intervals by size.
     accounting : Accounting or None
         The accounting behind it.
-    budget_usd : float
-        Most to spend on mitigations. [USD]
-    catalogue : Catalogue or None
-        Catalogue of mitigations.
 
     Examples
     --------
@@ -94,8 +97,6 @@ class ClusterPlan(Answer):
     second_order: float
     policy: tuple[Rule, ...]
     accounting: Accounting | None = None
-    budget_usd: float = math.inf
-    catalogue: Catalogue | None = None
 
     @property
     def n_gpus(self) -> int:
@@ -106,21 +107,16 @@ class ClusterPlan(Answer):
     def totals(self) -> dict[str, float]:
         """Productive share, each loss, and waiting, relative to all GPU-hours."""
         shares = self.by_size["share"].to_numpy()
-        return {part: float(shares @ self.by_size[part]) for part in ("productive", *PARTS, "waiting")}
+        return {part: float(shares @ self.by_size[part]) for part in PART_WORDS}
 
     @property
     def productive_ends(self) -> tuple[float, float] | None:
-        """95% CI of the productive share of all GPU-hours; None for a mix."""
-        return None if self.accounting is None else self._ends("productive")
-
-    def _ends(self, part: str) -> tuple[float, float]:
-        """Return the interval of a share of all GPU-hours; classes are independent, so their widths add in squares."""
-        shares, middle = self.by_size["share"].to_numpy(), self.by_size[part].to_numpy()
-        below, above = (
-            float(np.sqrt((shares**2) @ (self.by_size[f"{part}_{end}"] - middle) ** 2)) for end in ("low", "high")
-        )
-        total = float(shares @ middle)
-        return max(total - below, 0.0), min(total + above, 1.0)
+        """95% CI of the productive share of all GPU-hours, with independent classes; None for a mix."""
+        if self.accounting is None:
+            return None
+        table, total = self.by_size, self.totals["productive"]
+        low, high = (table["share"] * (table[f"productive_{end}"] - table["productive"]) for end in ("low", "high"))
+        return max(total - float(np.sqrt((low**2).sum())), 0.0), min(total + float(np.sqrt((high**2).sum())), 1.0)
 
     @property
     def lost_shares(self) -> pd.Series:
@@ -137,42 +133,33 @@ class ClusterPlan(Answer):
     @functools.cached_property
     def jobs(self) -> tuple[JobsOfASize, ...]:
         """The run of each class that makes progress, with its share of the GPU-hours."""
-        alive = [(jobs, rate) for jobs, rate, ettr in self._rated if ettr > 0]
+        rated = zip(self.classes, self.by_size["planned_rate"], self.by_size["ettr"], strict=True)
         return tuple(
-            JobsOfASize(run_of(jobs, self.common, self.common.interval_min, rate), jobs.share) for jobs, rate in alive
+            JobsOfASize(run_of(of_size, self.common, rate), of_size.share) for of_size, rate, ettr in rated if ettr > 0
         )
 
     @property
-    def _rated(self) -> list[tuple[JobClass, float, float]]:
-        return list(zip(self.classes, self.by_size["planned_rate"], self.by_size["ettr"], strict=True))
+    def _fails(self) -> bool:
+        return bool(self.jobs) and self.rate.per_1000_node_days > 0
 
     @functools.cached_property
     def recommendation(self) -> Recommendation | None:
         """The mitigations to choose for the whole cluster; None without failures."""
-        if not self.jobs or self.rate.per_1000_node_days == 0:
-            return None
-        return recommend(self.common, self.budget_usd, self.catalogue, jobs=self.jobs)
+        return recommend(self.common, jobs=self.jobs) if self._fails else None
 
     @functools.cached_property
     def of_largest(self) -> Recommendation | None:
         """The mitigations to choose for a job of the largest class alone; None without failures."""
-        if not self.jobs or self.rate.per_1000_node_days == 0:
-            return None
-        return recommend(self.jobs[-1].scenario, self.budget_usd, self.catalogue)
+        return recommend(self.jobs[-1].scenario) if self._fails else None
 
     @property
     def projected(self) -> pd.DataFrame:
-        """MTTF of larger jobs at the failure rate of all sizes, and its 95% CI: ``n_gpus``, ``mttf_h``, ends [h]."""
+        """MTTF of larger jobs at the overall failure rate: ``n_gpus``, ``mttf_h``, ``low_h`` and ``high_h`` [h]."""
         sizes = np.array([self.classes[-1].largest * factor for factor in _LARGEST_JOBS])
+        rates = {"mttf_h": self.rate.per_1000_node_days, "low_h": self.rate.high, "high_h": self.rate.low}
         per_node = self.common.cluster.gpus_per_node
-        columns = {
-            "mttf_h": self.rate.per_1000_node_days,
-            "mttf_low_h": self.rate.high,
-            "mttf_high_h": self.rate.low,
-        }
-        return pd.DataFrame(
-            {"n_gpus": sizes} | {name: job_mttf_h(rate, sizes, per_node) for name, rate in columns.items()}
-        )
+        mttfs = {name: job_mttf_h(rate, sizes, per_node) for name, rate in rates.items()}
+        return pd.DataFrame({"n_gpus": sizes, **mttfs})
 
     @property
     def headline(self) -> str:
@@ -256,43 +243,28 @@ class ClusterPlan(Answer):
         return f"Pre-emption for failed jobs is {pct(self.second_order, 0)} of what failures cost{how}."
 
     def _parts(self) -> Table:
-        columns: dict[str, list[str]] = {"GPUs": self.by_size["size"].tolist()}
-        if self.by_size["job_share"].notna().all():
-            columns["jobs"] = [pct(share) for share in self.by_size["job_share"]]
-        columns["GPU-hours"] = [pct(share) for share in self.by_size["share"]]
-        for part in ("productive", *PARTS, "waiting"):
-            columns[_HEADINGS[part]] = [pct(share) for share in self.by_size[part]]
-        if self.accounting:
-            ends = zip(self.by_size["productive_low"], self.by_size["productive_high"], strict=True)
-            columns["productive, 95% CI"] = [joined_range(*map(pct, end)) for end in ends]
-        rows = list(zip(*columns.values(), strict=True))
-        totals = {_HEADINGS[part]: pct(share) for part, share in self.totals.items()}
-        totals |= {"GPUs": "all", "jobs": "100%", "GPU-hours": "100%"}
-        if self.accounting and self.productive_ends:
-            totals["productive, 95% CI"] = joined_range(*map(pct, self.productive_ends))
-        return Table(tuple(columns), [*rows, tuple(totals[name] for name in columns)], total=True)
+        cells = {"GPUs": "{size}", "jobs": "{job_share:.1%}", "GPU-hours": "{share:.1%}"}
+        cells |= {words: f"{{{part}:.1%}}" for part, words in PART_WORDS.items()}
+        total = {"size": "all", "job_share": 1.0, "share": 1.0, **self.totals}
+        if self.productive_ends:
+            total |= dict(zip(("productive_low", "productive_high"), self.productive_ends, strict=True))
+            cells["productive, 95% CI"] = "{productive_low:.1%}-{productive_high:.1%}"
+        if self.by_size["job_share"].isna().any():
+            del cells["jobs"]
+        return replace(table_of(pd.concat([self.by_size, pd.DataFrame([total])]), cells), total=True)
 
     def _rates(self) -> Table:
-        frame = self.by_size
-        columns = {"GPUs": frame["size"].tolist()}
-        if self.accounting:
-            columns["failures"] = [count(n) for n in frame["n_failures"]]
-            columns["per 1,000 node-days, 95% CI"] = [
-                joined_range(number(low), number(high))
-                for low, high in zip(frame["rate_low"], frame["rate_high"], strict=True)
-            ]
-        columns |= {
-            "MTTF of a job": [roughly(h) if math.isfinite(h) else "" for h in frame["mttf_h"]],
-            "interval": [roughly(m / MIN_PER_H) for m in frame["interval_min"]],
-            "ETTR": [pct(share) for share in frame["ettr"]],
-            "best interval": [roughly(m / MIN_PER_H) if math.isfinite(m) else "" for m in frame["best_min"]],
-            "ETTR at best": [pct(share) for share in frame["ettr_at_best"]],
-        }
-        return Table(
-            tuple(columns),
-            list(zip(*columns.values(), strict=True)),
-            title="Failures and checkpoints, expected in the long run",
+        frame = self.by_size.assign(
+            mttf=[roughly(hours) if math.isfinite(hours) else "" for hours in self.by_size["mttf_h"]],
+            interval=[duration(minutes / MIN_PER_H) for minutes in self.by_size["interval_min"]],
+            best=[roughly(m / MIN_PER_H) if math.isfinite(m) else "never ends" for m in self.by_size["best_min"]],
         )
+        cells = {"GPUs": "{size}", "MTTF of a job": "{mttf}", "interval": "{interval}", "ETTR": "{ettr:.1%}"}
+        if self.accounting:
+            counted = {"failures": "{n_failures:,}", "per 1,000 node-days, 95% CI": "{rate_low:.3g}-{rate_high:.3g}"}
+            cells = {"GPUs": "{size}", **counted, **cells}
+        cells |= {"best interval": "{best}", "ETTR at best": "{ettr_at_best:.1%}"}
+        return replace(table_of(frame, cells), title="Failures and checkpoints, expected in the long run")
 
     @property
     def _constancy(self) -> str:
@@ -316,7 +288,7 @@ class ClusterPlan(Answer):
             return ""
         texts = [
             f"{gpus(row.n_gpus)} every {roughly(row.mttf_h)}"
-            + (f" (95% CI {span((row.mttf_low_h, row.mttf_high_h))})" if row.mttf_high_h > row.mttf_low_h else "")
+            + (f" (95% CI {span((row.low_h, row.high_h))})" if row.high_h > row.low_h else "")
             for row in self.projected.itertuples()
         ]
         return f"Projected at the rate of all sizes, a job would fail on {' and on '.join(texts)}."
@@ -355,13 +327,3 @@ class ClusterPlan(Answer):
                 worst = self.accounting.ledger.head(3).itertuples()
                 reasons = "; ".join(f"{row.n:,} {row.action}: {row.reason} ({row.example})" for row in worst)
                 yield f"Left out {n_left_out:,} rows: {reasons}."
-
-
-_HEADINGS = {
-    "productive": "productive",
-    "lost_work": "lost work",
-    "restart": "restarts",
-    "checkpoint": "checkpoints",
-    "preemption": "pre-emption",
-    "waiting": "waiting after failures",
-}

@@ -12,6 +12,7 @@ from typing import Any
 from ettr import evidence
 from ettr.core.errors import InputError
 from ettr.core.sentences import pct
+from ettr.core.validity import above_zero, at_least_zero
 from ettr.files.columns import find_roles
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
@@ -28,15 +29,6 @@ _WORDS = {
     "restart_min": "restartmin restart",
     "priority": "priority prio",
 }
-_LOWEST = {
-    "share": 0.0,
-    "job_share": 0.0,
-    "interval_min": 0.0001,
-    "stall_s": 0.0,
-    "restart_min": 0.0,
-    "priority": -math.inf,
-}
-_UNITS = {"interval_min": " min", "stall_s": " s", "restart_min": " min"}
 _ROUNDING = 0.005
 """Largest difference of the sum of the shares from 1."""
 
@@ -77,6 +69,16 @@ class JobClass:
     priority: float = 0.0
     low_gpus: int = 0
     high_gpus: int = 0
+
+    def __post_init__(self) -> None:
+        if not (self.n_gpus >= 1 and self.n_gpus % 1 == 0):
+            raise InputError(f"n_gpus must be a whole number >= 1, got {self.n_gpus:g}")
+        object.__setattr__(self, "n_gpus", int(self.n_gpus))  # a table has floats
+        at_least_zero("share", self.share)
+        if self.interval_min is not None:
+            above_zero("interval_min", self.interval_min, unit="min")
+        for name, unit in (("stall_s", "s"), ("restart_min", "min")):
+            at_least_zero(name, getattr(self, name) or 0.0, unit=unit)
 
     @property
     def label(self) -> str:
@@ -145,34 +147,28 @@ def read_classes(path: str | Path, columns: Mapping[str, str] | None = None) -> 
         if role not in roles:
             raise InputError(f"{source.name} has no column {role}. {columns_found(table.header)}")
     rows = table.frame()
-    found = [
-        {role: _number(role, text, f"{source.name}, line {number:,}") for role, text in zip(roles, texts, strict=True)}
-        for number, texts in zip(rows.index, rows[list(roles.values())].to_numpy(), strict=True)
-    ]
-    if ledger.total():
-        raise InputError(f"{source.name}: {ledger.reasons()}")
-    if not found:
-        raise InputError(f"{source.name} has no job classes, only a header")
-    total = sum(row["share"] or 0.0 for row in found)
+    if ledger.total() or rows.empty:
+        raise InputError(
+            f"{source.name} has rows that are no job classes, or none: {ledger.reasons() or 'only a header'}"
+        )
+    values = {role: [_number(text) for text in rows[name]] for role, name in roles.items()}
+    total = sum(values["share"])
     scale = 100.0 if total > 2 and not any("%" in text for text in rows[roles["share"]]) else 1.0
     if abs(total / scale - 1) > _ROUNDING:
         raise InputError(
             f"the shares of the GPU-hours must sum to 100%, got {pct(total / scale)} ({source.name}, "
             f"column {roles['share']!r})"
         )
-    n_jobs = sum(row.get("job_share") or 0.0 for row in found)
-    classes = [
-        JobClass(
-            n_gpus=int(row["n_gpus"] or 0),
-            share=(row["share"] or 0.0) / total,
-            job_share=(row.get("job_share") or 0.0) / n_jobs if n_jobs else None,
-            interval_min=row.get("interval_min"),
-            stall_s=row.get("stall_s"),
-            restart_min=row.get("restart_min"),
-            priority=row.get("priority") or 0.0,
-        )
-        for row in found
-    ]
+    values["share"] = [share / total for share in values["share"]]
+    if "job_share" in values:
+        values["job_share"] = [n / sum(values["job_share"]) for n in values["job_share"]]
+    classes = []
+    for i, number in enumerate(rows.index):
+        of_size = {role: column[i] for role, column in values.items() if not math.isnan(column[i])}
+        try:
+            classes.append(JobClass(**{"n_gpus": math.nan, "share": math.nan, **of_size}))  # type: ignore[arg-type]
+        except InputError as error:
+            raise InputError(f"{error} ({source.name}, line {number:,})") from None
     return in_order(classes, source.name)
 
 
@@ -204,25 +200,16 @@ def in_order(classes: Sequence[JobClass], name: str = "the mix") -> tuple[JobCla
     return tuple(ordered)
 
 
-def _number(role: str, text: str, place: str) -> float | None:
-    """Return the number in a cell; None for a blank one."""
-    plain = text.strip().replace(",", "")
-    if not plain and role not in ("n_gpus", "share"):
-        return None
+def _number(text: str) -> float:
+    """Return the number in a cell; NaN for a blank one."""
+    plain = text.strip().replace(",", "") or "nan"
     try:
-        value = float(plain.rstrip("% ")) / (100.0 if plain.endswith("%") else 1.0)
+        return float(plain.rstrip("% ")) / (100.0 if plain.endswith("%") else 1.0)
     except ValueError:
-        value = math.nan
-    if role == "n_gpus":
-        if not (value >= 1 and value == round(value) and math.isfinite(value)):
-            raise InputError(f"gpus must be a whole number >= 1, got {text.strip()!r} ({place})")
-    elif not (value >= _LOWEST[role] and math.isfinite(value)):
-        at_least = f"{_LOWEST[role]:g}" if math.isfinite(_LOWEST[role]) else "-1e9"
-        raise InputError(f"{role} must be a number >= {at_least}{_UNITS.get(role, '')}, got {text.strip()!r} ({place})")
-    return value
+        raise InputError(f"a table of job classes must have numbers, got {text.strip()!r}") from None
 
 
-def run_of(jobs: JobClass, common: Scenario, interval_min: float, rate: float) -> Scenario:
+def run_of(jobs: JobClass, common: Scenario, rate: float) -> Scenario:
     """Return the run of a class: what all jobs have in common, with its size and times, and without an end.
 
     A job smaller than a node fails with its node, so its node has only the GPUs of the job.
@@ -232,7 +219,7 @@ def run_of(jobs: JobClass, common: Scenario, interval_min: float, rate: float) -
         N_GPUS: math.ceil(jobs.n_gpus / per_node) * per_node,
         PER_NODE: per_node,
         RATE: rate,
-        INTERVAL: interval_min if jobs.interval_min is None else jobs.interval_min,
+        INTERVAL: jobs.interval_min or common.interval_min,
         "job.productive_h": None,
         "job.tokens": None,
     }

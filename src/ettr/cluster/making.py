@@ -11,19 +11,18 @@ import numpy as np
 import pandas as pd
 
 from ettr import budget
-from ettr.budget.intervals import BestInterval, flat_band
-from ettr.cluster.accounting import Accounting, refuse_more
+from ettr.budget.intervals import flat_band
+from ettr.cluster.accounting import Accounting
 from ettr.cluster.answer import DIFFERENT, ClusterPlan
 from ettr.cluster.classes import JobClass, in_order, preset, presets, run_of
 from ettr.cluster.measured import LEVEL, PARTS, measured
-from ettr.cluster.policy import Rule, rules
+from ettr.cluster.policy import policy_of
 from ettr.core.errors import InputError, OutsideValidity
 from ettr.core.sentences import listed
 from ettr.core.units import MIN_PER_H
 from ettr.evidence import figure
 from ettr.failures.groups import cohorts_differ
 from ettr.failures.rates import FailureRate, failure_rate, gamma_interval
-from ettr.mitigation import Catalogue
 from ettr.ranges import median_rate
 from ettr.scenario import Scenario
 from ettr.scenario.paths import INTERVAL, N_GPUS, PER_NODE, RATE
@@ -31,8 +30,6 @@ from ettr.scenario.sections import OF_TOKENS
 
 HOURLY_MIN = 60.0
 """Checkpoint interval of jobs whose interval is not given (assumed; that of the RSC study). [min]"""
-_OF_A_MIX = ("failures_per_gpu_h", "restart_h")
-"""Columns that only the estimate of pre-emption needs."""
 BOUND = 0.95
 """Without any observed failure, classes are planned at this upper confidence limit of the failure rate (assumed)."""
 
@@ -41,9 +38,6 @@ def make(
     jobs: Accounting | Sequence[JobClass] | str | Path,
     common: Scenario | None = None,
     n_gpus: int | None = None,
-    *,
-    budget_usd: float = math.inf,
-    catalogue: Catalogue | None = None,
     name: str = "the mix",
 ) -> ClusterPlan:
     """Return where the GPU-hours of a cluster go by job size, its failure rates, and what to do about them.
@@ -57,10 +51,6 @@ def make(
         default the preset of the mix, or the defaults of a plan with a checkpoint every hour.
     n_gpus : int, optional
         GPUs of the cluster; by default the most that were in use at a time, or those of ``common``.
-    budget_usd : float
-        Most to spend on mitigations. [USD]
-    catalogue : Catalogue, optional
-        Catalogue of mitigations.
     name : str
         Name of the classes, for messages.
 
@@ -95,27 +85,29 @@ def make(
         common = common or Scenario.load(name)
         jobs = preset(name)
     if isinstance(jobs, Accounting):
-        return _of_accounting(jobs, common, n_gpus, budget_usd, catalogue)
+        return _of_accounting(jobs, common, n_gpus)
     classes = in_order(jobs, name)
     if n_gpus is None and common is None:
         raise InputError("a mix of jobs needs the GPUs of the cluster (`n_gpus`)")
     common = _common(common, n_gpus, classes[-1].largest)
     by_size = pd.DataFrame([_expected(of_size, common, common.failure_rate) for of_size in classes])
-    by_size, second_order = _with_preemption(by_size, classes)
+    by_size, second_order = _with_preemption(by_size, classes, common)
     posterior = common.failures.posterior
     rate = FailureRate(common.failure_rate, common.failure_rate, common.failure_rate, LEVEL)
     if posterior is not None:
         rate = gamma_interval(posterior.shape, posterior.node_days, LEVEL)
-    policy = _policy(classes, by_size, common)
-    return ClusterPlan(name, common, classes, by_size, rate, None, second_order, policy, None, budget_usd, catalogue)
+    return ClusterPlan(
+        name, common, classes, by_size, rate, None, second_order, policy_of(classes, by_size, common.interval_min)
+    )
 
 
-def _of_accounting(
-    accounting: Accounting, common: Scenario | None, n_gpus: int | None, budget_usd: float, catalogue: Catalogue | None
-) -> ClusterPlan:
+def _of_accounting(accounting: Accounting, common: Scenario | None, n_gpus: int | None) -> ClusterPlan:
     """Return the answer from accounting: the measured GPU-hours, and the run of each size at the counted rate."""
-    if n_gpus is not None:
-        refuse_more(accounting, n_gpus)
+    if n_gpus is not None and accounting.most_gpus > n_gpus:
+        raise InputError(
+            f"the jobs of {accounting.source} use up to {accounting.most_gpus:,} GPUs at a time, more than the "
+            f"{n_gpus:,} GPUs of the cluster: jobs overlap that cannot, or the cluster is larger"
+        )
     per_node = accounting.gpus_per_node
     whole = math.ceil((n_gpus or accounting.most_gpus) / per_node) * per_node
     found = None if common is None else common.override({PER_NODE: per_node, N_GPUS: whole})
@@ -124,41 +116,17 @@ def _of_accounting(
     table = spent.by_size
     n_failures, node_days = table["n_failures"].to_numpy(), table["node_days"].to_numpy()
     rate = failure_rate(n_failures.sum(), node_days.sum(), LEVEL)
-    total_h = table["gpu_h"].sum()
-    classes = tuple(
-        JobClass(
-            row.n_gpus,
-            row.gpu_h / total_h,
-            row.n_jobs / accounting.n_jobs,
-            low_gpus=row.low_gpus,
-            high_gpus=row.high_gpus,
-        )
-        for row in table.itertuples()
-    )
-    seen = node_days > 0
-    labels = [of_size.label for of_size, is_seen in zip(classes, seen, strict=True) if is_seen]
-    comparison = cohorts_differ(n_failures[seen], node_days[seen], labels)
+    named = ["n_gpus", "share", "job_share", "low_gpus", "high_gpus"]
+    classes = tuple(JobClass(**row) for row in table[named].to_dict("records"))
+    comparison = cohorts_differ(n_failures, node_days, [of_size.label for of_size in classes])
     differ = comparison is not None and comparison.p < DIFFERENT
     overall = rate.per_1000_node_days or gamma_interval(0.5, node_days.sum(), 2 * BOUND - 1).high
     rates = [own if differ and own > 0 else overall for own in table["rate"]]
-    expected = [_expected(of_size, common, own) for of_size, own in zip(classes, rates, strict=True)]
-    kept = table.drop(columns=["n_gpus", "low_gpus", "high_gpus"])
-    replaced = [name for name in (*expected[0], *_OF_A_MIX) if name in {*kept, *_OF_A_MIX}]
-    by_size = pd.DataFrame(expected).drop(columns=list(dict.fromkeys(replaced)), errors="ignore").join(kept)
-    policy = _policy(classes, by_size, common)
-    return ClusterPlan(
-        accounting.source,
-        common,
-        classes,
-        by_size,
-        rate,
-        comparison,
-        spent.second_order,
-        policy,
-        accounting,
-        budget_usd,
-        catalogue,
-    )
+    kept = table.drop(columns=named).to_dict("records")
+    rows = [_expected(of_size, common, own) | row for of_size, own, row in zip(classes, rates, kept, strict=True)]
+    by_size, name = pd.DataFrame(rows), accounting.source
+    policy = policy_of(classes, by_size, common.interval_min)
+    return ClusterPlan(name, common, classes, by_size, rate, comparison, spent.second_order, policy, accounting)
 
 
 def usual(n_gpus: int, gpus_per_node: int = 8) -> Scenario:
@@ -202,7 +170,7 @@ def _common(common: Scenario | None, n_gpus: int | None, largest: int, per_node:
 
 def _expected(jobs: JobClass, common: Scenario, rate: float) -> dict[str, Any]:
     """Return the row of a class: the long-run shares of its GPU-hours, its MTTF, and its best interval."""
-    run = run_of(jobs, common, common.interval_min, rate)
+    run = run_of(jobs, common, rate)
     row = {
         "size": jobs.label,
         "n_gpus": jobs.n_gpus,
@@ -217,7 +185,8 @@ def _expected(jobs: JobClass, common: Scenario, rate: float) -> dict[str, Any]:
         hours, band = budget.exact(run), flat_band(run)
     except OutsideValidity:  # it practically never ends
         lost = dict.fromkeys(PARTS, 0.0) | {"productive": 0.0, "lost_work": 1.0, "waiting": 0.0}
-        return row | lost | {"best_min": math.nan, "low_min": math.nan, "high_min": math.nan, "ettr_at_best": 0.0}
+        never = dict.fromkeys(("failures_per_gpu_h", "best_min", "low_min", "high_min"), math.nan)
+        return row | lost | never | {"ettr_at_best": 0.0}
     held_h = float(hours.total_h - hours.queue_h)
     return row | {
         "productive": hours.productive_h / held_h,
@@ -226,7 +195,6 @@ def _expected(jobs: JobClass, common: Scenario, rate: float) -> dict[str, Any]:
         "checkpoint": (hours.checkpoint_h + hours.slowdown_h) / held_h,
         "preemption": 0.0,
         "waiting": hours.queue_h / held_h,
-        "restart_h": run.recovery.restart_min / MIN_PER_H,
         "failures_per_gpu_h": hours.n_failures / held_h / jobs.n_gpus,
         "ettr": float(hours.ettr),
         "best_min": float(band.interval_min),
@@ -236,32 +204,23 @@ def _expected(jobs: JobClass, common: Scenario, rate: float) -> dict[str, Any]:
     }
 
 
-def _with_preemption(by_size: pd.DataFrame, classes: Sequence[JobClass]) -> tuple[pd.DataFrame, float]:
+def _with_preemption(
+    by_size: pd.DataFrame, classes: Sequence[JobClass], common: Scenario
+) -> tuple[pd.DataFrame, float]:
     """Return the classes of a mix with their losses by pre-emption, and its share of all losses by failures."""
     names = ("rsc_preempted_n_gpus", "rsc_requeues", "rsc_requeued_n_gpus")
     preempted, requeues, requeued = (figure(name).value for name in names)
-    per_gpu = preempted / requeues / requeued
     shares, parts = by_size["share"].to_numpy(), by_size.copy()
-    loss_h = by_size["interval_min"].to_numpy() / MIN_PER_H / 2 + by_size["restart_h"].to_numpy()
-    failures = by_size.get("failures_per_gpu_h", pd.Series(0.0, by_size.index)).fillna(0.0).to_numpy()
-    for failing, of_size in enumerate(classes):
-        below = np.array([other.priority < of_size.priority for other in classes]) & (shares > 0)
-        if not below.any():
-            continue
-        preempted_share = shares[failing] * failures[failing] * of_size.n_gpus * per_gpu  # GPUs per GPU-hour
-        lost = np.where(below, preempted_share * loss_h / shares[below].sum(), 0.0)
-        parts["preemption"] += lost
+    restart_min = np.array([of_size.restart_min or common.recovery.restart_min for of_size in classes])
+    loss_h = (by_size["interval_min"].to_numpy() / 2 + restart_min) / MIN_PER_H
+    failing_gpus = shares * by_size["failures_per_gpu_h"].fillna(0.0).to_numpy() * by_size["n_gpus"].to_numpy()
+    priority = np.array([of_size.priority for of_size in classes])
+    for own, gpus_per_h in zip(priority, failing_gpus, strict=True):
+        below = shares * (priority < own)
+        if below.any():  # victims in proportion to their GPU-hours
+            taken = gpus_per_h * preempted / requeues / requeued
+            parts["preemption"] += np.where(below > 0, taken * loss_h / below.sum(), 0.0)
     parts["productive"] -= parts["preemption"]
     second = float(shares @ parts["preemption"])
     first = float(shares @ (parts["lost_work"] + parts["restart"]))
-    return parts.drop(columns=[*_OF_A_MIX], errors="ignore"), second / (first + second) if second else math.nan
-
-
-def _policy(classes: Sequence[JobClass], by_size: pd.DataFrame, common: Scenario) -> tuple[Rule, ...]:
-    """Return the checkpoint intervals by size, of the classes that make progress."""
-    alive = [
-        (of_size, BestInterval(row.best_min, row.low_min, row.high_min, 0.005, False))
-        for of_size, row in zip(classes, by_size.itertuples(), strict=True)
-        if row.ettr_at_best > 0
-    ]
-    return rules([of_size for of_size, _ in alive], [band for _, band in alive], common.interval_min) if alive else ()
+    return parts, second / (first + second) if second else math.nan

@@ -32,18 +32,15 @@ class HoursBySize:
     ----------
     by_size : DataFrame
         A row per size, smallest first: ``n_gpus`` (mean by GPU-hours), ``low_gpus`` and ``high_gpus`` (ends of the
-        size), ``n_jobs``, ``gpu_h``, ``n_failures``, ``node_days``, ``rate``, ``rate_low`` and ``rate_high``
-        [1 / (1000 node-days)]; ``productive`` and the ``PARTS`` as shares of the GPU-hours, each with ``_low`` and
-        ``_high``; and ``waiting``, the GPU-hours that failed jobs waited for nodes, relative to the GPU-hours.
+        size), ``share`` and ``job_share`` (of GPU-hours and jobs), ``gpu_h``, ``n_failures``, ``node_days``, ``rate``,
+        ``rate_low`` and ``rate_high`` [1 / (1000 node-days)]; ``productive``, the ``PARTS``, and ``waiting`` (of failed
+        jobs for nodes) relative to the GPU-hours, each with ``_low`` and ``_high``.
     second_order : float
         Share of pre-emption for failed jobs in all GPU-hours lost to failures; NaN without failures.
-    n_preempted : int
-        Runs that were pre-empted for failed jobs.
     """
 
     by_size: pd.DataFrame
     second_order: float
-    n_preempted: int
 
 
 def size_classes(n_gpus: Any, gpus_per_node: int) -> np.ndarray:
@@ -97,22 +94,19 @@ def measured(accounting: Accounting, run: Scenario, interval_min: float) -> Hour
 
     gpu_h, n_failures = total(runs["gpu_h"]), total(runs["failed"])
     node_days = total(runs["n_nodes"] * runs["hours"]) / H_PER_DAY
-    n_gpus = np.maximum(1, np.round(total(runs["n_gpus"] * runs["gpu_h"]) / np.maximum(gpu_h, 1e-300)))
-    table = pd.DataFrame(
-        {
-            "n_gpus": n_gpus.astype(np.int64),
-            "low_gpus": runs.groupby(code)["n_gpus"].min().to_numpy(),
-            "high_gpus": runs.groupby(code)["n_gpus"].max().to_numpy(),
-            "n_jobs": runs.drop_duplicates("job")
-            .groupby(code[~runs["job"].duplicated()])
-            .size()
-            .reindex(range(n), fill_value=0),
-            "gpu_h": gpu_h,
-            "n_failures": n_failures.astype(np.int64),
-            "node_days": node_days,
-        }
-    )
-    rates = rates_of(n_failures, np.maximum(node_days, 1e-300), LEVEL)
+    n_gpus, n_jobs = np.round(total(runs["n_gpus"] * runs["gpu_h"]) / gpu_h), total(~runs["job"].duplicated())
+    columns = {
+        "n_gpus": n_gpus.astype(np.int64),
+        "share": gpu_h / gpu_h.sum(),
+        "job_share": n_jobs / n_jobs.sum(),
+        "low_gpus": runs.groupby(code)["n_gpus"].min(),
+        "high_gpus": runs.groupby(code)["n_gpus"].max(),
+        "gpu_h": gpu_h,
+        "n_failures": n_failures.astype(np.int64),
+        "node_days": node_days,
+    }
+    table = pd.DataFrame(columns)
+    rates = rates_of(n_failures, node_days, LEVEL)
     table = table.assign(rate=rates["rate"], rate_low=rates["low"], rate_high=rates["high"])
     typical = n_gpus * hours["half_h"]
     random = ("lost_work", "restart", "preemption")
@@ -127,12 +121,10 @@ def measured(accounting: Accounting, run: Scenario, interval_min: float) -> Hour
     table = table.assign(checkpoint=stalls, checkpoint_low=stalls, checkpoint_high=stalls)
     table["productive"] = 1 - total(lost) / gpu_h - stalls
     table["productive_low"], table["productive_high"] = 1 - np.minimum(high, 1.0), 1 - low
-    first = float(
-        runs.loc[runs["failed"], ["lost_work"]].sum().sum() + runs.loc[runs["after_failure"], "restart"].sum()
-    )
+    first = float(runs["lost_work"].sum() + runs.loc[runs["after_failure"], "restart"].sum())
     second = float(runs.loc[runs["for_failure"], "preemption"].sum())
     share = second / (first + second) if first + second > 0 else float("nan")
-    return HoursBySize(table, share, int(runs["for_failure"].sum()))
+    return HoursBySize(table, share)
 
 
 def _with_losses(accounting: Accounting, run: Scenario, interval_min: float) -> tuple[pd.DataFrame, dict[str, float]]:

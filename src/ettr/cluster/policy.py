@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from ettr.budget.intervals import BAND_POINTS, BestInterval
+import pandas as pd
+
+from ettr.budget.intervals import BAND_POINTS
 from ettr.cluster.classes import JobClass
 from ettr.core.sentences import duration, gpus, points, span
 from ettr.core.units import MIN_PER_H
@@ -45,15 +47,16 @@ class Rule:
         return f"over {self.above_gpus:,} and up to {gpus(self.up_to_gpus)}: {advice}"
 
 
-def rules(classes: Sequence[JobClass], bands: Sequence[BestInterval], current_min: float) -> tuple[Rule, ...]:
+def policy_of(classes: Sequence[JobClass], by_size: pd.DataFrame, current_min: float) -> tuple[Rule, ...]:
     """Return the fewest rules with which no class loses more than half a point of ETTR, largest jobs first.
 
     Parameters
     ----------
     classes : sequence of JobClass
         Classes by size, smallest first.
-    bands : sequence of BestInterval
-        The intervals of each that are nearly as good as the best.
+    by_size : DataFrame
+        A row per class, with ``low_min`` and ``high_min``: the intervals that are nearly as good as the best, missing
+        for jobs that practically never end.
     current_min : float
         Current interval, kept where it is nearly best. [min]
 
@@ -64,32 +67,22 @@ def rules(classes: Sequence[JobClass], bands: Sequence[BestInterval], current_mi
 
     Examples
     --------
-    >>> bands = [BestInterval(90, 50, 400, 0.005, False), BestInterval(25, 12, 40, 0.005, False)]
-    >>> [rule.words for rule in rules([JobClass(64, 0.4), JobClass(1024, 0.6)], bands, 60.0)]
+    >>> bands = pd.DataFrame({"low_min": [50, 12], "high_min": [400, 40]})
+    >>> [rule.words for rule in policy_of([JobClass(64, 0.4), JobClass(1024, 0.6)], bands, 60.0)]
     ['over 64 GPUs: checkpoint every 12-40 min', 'up to 64 GPUs: every 1 h is fine']
     """
-    groups: list[list[int]] = []
-    low = high = 0.0
-    for i in reversed(range(len(classes))):
-        next_low, next_high = max(low, bands[i].low_min), min(high, bands[i].high_min)
-        if groups and next_low <= next_high:
-            groups[-1].append(i)
-            low, high = next_low, next_high
-        else:
-            groups.append([i])
-            low, high = bands[i].low_min, bands[i].high_min
-    return tuple(_rule(group, classes, bands, current_min) for group in groups)
-
-
-def _rule(group: list[int], classes: Sequence[JobClass], bands: Sequence[BestInterval], current_min: float) -> Rule:
-    low, high = max(bands[i].low_min for i in group), min(bands[i].high_min for i in group)
-    largest, smallest = group[0], group[-1]
-    return Rule(
-        above_gpus=classes[smallest - 1].largest if smallest > 0 else None,
-        up_to_gpus=classes[largest].largest if largest < len(classes) - 1 else None,
-        low_min=low,
-        high_min=high,
-        current_min=current_min if low <= current_min <= high else None,
+    rules: list[Rule] = []
+    for of_size, low, high in reversed([*zip(classes, by_size["low_min"], by_size["high_min"], strict=True)]):
+        last = rules[-1] if rules else None
+        if last and max(low, last.low_min) <= min(high, last.high_min):
+            rules[-1] = replace(last, low_min=max(low, last.low_min), high_min=min(high, last.high_min))
+        elif low <= high:
+            if last:
+                rules[-1] = replace(last, above_gpus=of_size.largest)
+            rules.append(Rule(None, of_size.largest if last else None, low, high, None))
+    return tuple(
+        replace(rule, current_min=current_min) if rule.low_min <= current_min <= rule.high_min else rule
+        for rule in rules
     )
 
 

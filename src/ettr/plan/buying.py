@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+import scipy
 
 from ettr import budget
 from ettr.budget.intervals import at_best
 from ettr.core.errors import InputError
 from ettr.core.report import Answer, Headline, Note, Report, plain_values
-from ettr.core.sentences import about, count, duration, joined_range, number, pct, usd
+from ettr.core.sentences import about, count, duration, number, pct, usd
 from ettr.core.units import H_PER_DAY, H_PER_MONTH
 from ettr.core.validity import above_zero
 from ettr.mitigation import with_assumptions
-from ettr.ranges import assumptions
 from ettr.scenario import Scenario
 from ettr.scenario.fields import is_written
 from ettr.scenario.paths import GPU_PRICE, INTERVAL, N_GPUS, OBSERVED
@@ -24,8 +24,6 @@ from ettr.spares import Pool, cheapest_pool_for, demand
 
 _MOST_NODES = 100_000_000
 """Largest job that is tried. [nodes]"""
-_SIZES, _ROUNDS = 30, 3
-"""Sizes tried per round in the search for the size that trains fastest, and rounds."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -48,8 +46,6 @@ class Order(Answer):
         Mean number of nodes in repair, and mean repair time. [nodes], [h]
     repair_assumed : tuple of str
         Paths of the fields of spares and repair that are assumed.
-    low, high : float
-        Plausible range of the GPUs that never fail and train like the order. [GPUs]
 
     Examples
     --------
@@ -66,8 +62,6 @@ class Order(Answer):
     in_repair: float
     repair_h: float
     repair_assumed: tuple[str, ...]
-    low: float
-    high: float
 
     @property
     def n_gpus(self) -> int:
@@ -115,9 +109,6 @@ class Order(Answer):
                 f"The spares contain the nodes in repair, on average {number(self.in_repair)} for "
                 f"{duration(self.repair_h)}{how}. The job waits for a node {pct(self.waiting_share, 2)} of the time."
             )
-        if self.low < self.high:
-            ends = joined_range(count(about(self.low)), count(about(self.high)))
-            lines.append(f"Across the plausible range of the assumed inputs this order trains like {ends} GPUs.")
         return [Headline(self.headline), *map(Note, lines)]
 
 
@@ -167,12 +158,10 @@ def order(scenario: Scenario | str | Path, effective_gpus: float, observed_anywh
         short, enough = (short, middle) if sizes.effective(middle) >= wanted else (middle, enough)
     run, ettr, pool = sizes.at(enough)
     ordered = sizes.of(scenario, enough)
-    spread = assumptions(budget.simplified(ordered).scenario).range
     n_spares, waiting_share = (pool.n_spares, pool.waiting_share) if pool else (0, 0.0)
-    low, high = ((1 - waiting_share) * ordered.cluster.n_gpus * end for end in spread or (ettr, ettr))
     needed = demand(run)
     in_repair, repair_h = needed.in_repair, needed.repair_h
-    return Order(wanted, ordered, ettr, n_spares, waiting_share, in_repair, repair_h, completed.fields, low, high)
+    return Order(wanted, ordered, ettr, n_spares, waiting_share, in_repair, repair_h, completed.fields)
 
 
 class _Sizes:
@@ -185,12 +174,10 @@ class _Sizes:
 
     def fastest_nodes(self) -> int:
         """Return the number of nodes that trains fastest."""
-        low, high = 1, _MOST_NODES
-        for _ in range(_ROUNDS):
-            nodes = np.unique(np.geomspace(low, high, _SIZES).round().astype(int)).tolist()
-            best = int(np.argmax([self.effective(n) for n in nodes]))
-            low, high = nodes[max(best - 1, 0)], nodes[min(best + 1, len(nodes) - 1)]
-        return int(nodes[best])
+        found = scipy.optimize.minimize_scalar(
+            lambda log_n: -self.effective(round(math.exp(log_n))), bounds=(0.0, math.log(_MOST_NODES)), method="bounded"
+        )
+        return round(math.exp(found.x))
 
     def of(self, scenario: Scenario, n_nodes: int) -> Scenario:
         """Return a run at a size."""

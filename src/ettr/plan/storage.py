@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import numpy as np
-
 from ettr.budget.intervals import at_best
 from ettr.checkpoint import needed_gb_s
 from ettr.core.errors import InputError
@@ -58,8 +56,6 @@ class StoreSpeed:
         Write time of a checkpoint; None where the scenario refuses the bandwidth. [h]
     interval_min, ettr, lost_usd_per_month : float or None
         Best interval, the ETTR at it, and the cost of the time lost; None where the job cannot run. [min], [USD]
-    ettr_at_current : float or None
-        ETTR at the current interval; None where the job cannot run with it, or it has none.
     """
 
     write_gb_s: float
@@ -67,7 +63,6 @@ class StoreSpeed:
     interval_min: float | None = None
     ettr: float | None = None
     lost_usd_per_month: float | None = None
-    ettr_at_current: float | None = None
 
 
 @dataclass(frozen=True)
@@ -121,11 +116,10 @@ class Storage:
 
     def report(self) -> Report:
         """Return the bandwidth, capacity and load time, and the cost of a slower store."""
-        columns = ["store bandwidth", "write time", "best interval", "ETTR", "lost per month"]
-        columns += [f"ETTR, {needed}" for needed in self.needed if needed.interval == "current"]
+        columns = ("store bandwidth", "write time", "best interval", "ETTR", "lost per month")
         sections: Report = [Table(("Checkpoint storage", ""), [*self._rows()])]
         if self.speeds:
-            sections.append(Table(columns, [_row(speed)[: len(columns)] for speed in self.speeds]))
+            sections.append(Table(columns, [_row(speed) for speed in self.speeds]))
         if self.speeds and self.write_gb_s is None:
             text = (
                 f"Multiples of the bandwidth that the {self.needed[0]} needs; checkpoint.store.write_gb_s is not set."
@@ -151,16 +145,10 @@ class Storage:
 
 def _row(speed: StoreSpeed) -> list[str]:
     """Return the cells of a store."""
-    cells = [_gb_s(speed.write_gb_s)]
-    for value, words in (
-        (speed.write_h, duration),
-        (speed.interval_min, lambda minutes: duration(minutes / MIN_PER_H)),
-        (speed.ettr, pct),
-        (speed.lost_usd_per_month, lambda lost: usd(about(lost))),
-        (speed.ettr_at_current, pct),
-    ):
-        cells.append(_CANNOT_RUN if value is None else words(value))
-    return cells
+    cells = [_gb_s(speed.write_gb_s), _CANNOT_RUN if speed.write_h is None else duration(speed.write_h)]
+    if speed.interval_min is None or speed.ettr is None or speed.lost_usd_per_month is None:
+        return [*cells, *[_CANNOT_RUN] * 3]
+    return [*cells, duration(speed.interval_min / MIN_PER_H), pct(speed.ettr), usd(about(speed.lost_usd_per_month))]
 
 
 def storage_of(
@@ -203,11 +191,11 @@ def storage_of(
         contended_load_h=float(store.load_h(scenario.n_nodes, copies=replicas)),
         n_replicas=replicas,
         replicas_assumed=scenario.layout_of_job is None,
-        speeds=tuple(_speed(scenario, factor, reference, current_min) for factor in _FACTORS if reference),
+        speeds=tuple(_speed(scenario, factor, reference) for factor in _FACTORS if reference),
     )
 
 
-def _speed(scenario: Scenario, factor: float, reference: float, current_min: float | None) -> StoreSpeed:
+def _speed(scenario: Scenario, factor: float, reference: float) -> StoreSpeed:
     """Return the job with a multiple of the bandwidths."""
     read = scenario.store.read_gb_s if scenario.store else None
     changes = {_WRITE: factor * reference, _READ: factor * read if read else None, PERSIST: None, INTERVAL: "best"}
@@ -218,11 +206,8 @@ def _speed(scenario: Scenario, factor: float, reference: float, current_min: flo
     best = at_best(run)
     if not best.ettr:  # where the model is not valid
         return StoreSpeed(factor * reference, run.persist_h)
-    at_current = at_best(run, {INTERVAL: np.array([current_min])}).ettr[0] if current_min is not None else 0.0
     lost_usd = (1 - float(best.ettr)) * run.usd_per_h * H_PER_MONTH
-    return StoreSpeed(  # an interval that is shorter than the write has an ETTR of 0
-        factor * reference, run.persist_h, float(best.interval_min), float(best.ettr), lost_usd, at_current or None
-    )
+    return StoreSpeed(factor * reference, run.persist_h, float(best.interval_min), float(best.ettr), lost_usd)
 
 
 def _size(n_bytes: float) -> str:

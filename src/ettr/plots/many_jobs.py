@@ -7,19 +7,15 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from ettr.cluster import ClusterPlan
+from ettr.cluster.answer import PART_WORDS, ClusterPlan
 from ettr.core.sentences import pct, say
 from ettr.plots import builders
 from ettr.plots.columns import tooltips
 from ettr.plots.theme import BLUE, PALE_GREY, PART_COLOURS, RUST, finish
 
 _KINDS = {"jobs": PALE_GREY, "GPU-hours": BLUE, "lost to failures": RUST}
-_PARTS = {
-    "lost work": ("lost_work", PART_COLOURS["rework"]),
-    "restarts": ("restart", PART_COLOURS["restart"]),
-    "checkpoints": ("checkpoint", PART_COLOURS["checkpoint"]),
-    "pre-emption": ("preemption", PART_COLOURS["maintenance"]),
-}
+_COLOURS = {"lost_work": "rework", "restart": "restart", "checkpoint": "checkpoint", "preemption": "maintenance"}
+"""Parts of a time budget whose colours the losses have."""
 
 
 def jobs_by_size(answer: ClusterPlan, *, title: str = "", subtitle: str = "") -> Any:
@@ -82,10 +78,9 @@ def losses_by_size(answer: ClusterPlan, *, title: str = "", subtitle: str = "") 
     'Jobs of 4,096 GPUs lose 15% of their GPU-hours'
     """
     table = answer.by_size
-    wide = pd.DataFrame({name: table[part] for name, (part, _) in _PARTS.items()}).assign(size=table["size"])
-    frame = wide.melt("size", var_name="part", value_name="share")
-    frame["order"] = frame["part"].map([*_PARTS].index)
-    looks = {name: colour for name, (_, colour) in _PARTS.items()}
+    looks = {PART_WORDS[part]: PART_COLOURS[colour] for part, colour in _COLOURS.items()}
+    frame = table.rename(columns=PART_WORDS).melt("size", [*looks], var_name="part", value_name="part_share")
+    frame = frame.rename(columns={"part_share": "share"}).assign(order=frame["part"].map([*looks].index))
     bars = alt.Chart(frame).mark_bar()
     chart = bars.encode(
         x=_sizes(table),

@@ -8,7 +8,6 @@ import pandas as pd
 
 from ettr import cluster
 from ettr.core.sentences import Finding, say
-from ettr.core.units import MIN_PER_H
 from ettr_book.chapters.common.table import CaptionedTable, named
 
 _COLUMNS = {
@@ -24,27 +23,18 @@ _COLUMNS = {
 
 def answer(plan: cluster.ClusterPlan) -> Finding:
     """Return the cost of failures for the cluster, and the sizes that cause it."""
-    top, largest = plan.most_costly, plan.policy[0] if plan.policy else None
-    text = (
+    top, totals = plan.most_costly, plan.totals
+    text = say(
         "**{productive:share0} of the GPU-hours are productive.** Failures cost {lost:share} of them: lost work, "
         "restarts and pre-emption. Jobs of {sizes:list} GPUs use {share:share0} of the GPU-hours and cause "
-        "{of_lost:share0} of that loss."
+        "{of_lost:share0} of that loss.",
+        productive=totals["productive"],
+        lost=totals["lost_work"] + totals["restart"] + totals["preemption"],
+        sizes=top["size"].tolist(),
+        share=float(top["share"].sum()),
+        of_lost=float(top["lost"].sum()),
     )
-    advice = " The largest jobs should save every {every:span}." if largest else ""
-    totals = plan.totals
-    return Finding(
-        "Few large jobs cause most of the loss",
-        say(
-            text + advice,
-            text,
-            productive=totals["productive"],
-            lost=totals["lost_work"] + totals["restart"] + totals["preemption"],
-            sizes=top["size"].tolist(),
-            share=float(top["share"].sum()),
-            of_lost=float(top["lost"].sum()),
-            every=(largest.low_min / MIN_PER_H, largest.high_min / MIN_PER_H) if largest else (None, None),
-        ),
-    )
+    return Finding("Few large jobs cause most of the loss", text)
 
 
 def loaded(jobs: str) -> cluster.ClusterPlan:
