@@ -33,7 +33,10 @@ def test_jobs_may_be_numbers(tmp_path):
         ("gpus,share\n8,60\n64,50\n", "must sum to 100%, got 110.0%"),
         ("gpus,share\n8,-10%\n64,110%\n", "share must be >= 0 and finite, got -0.1 .*line 2"),
         ("gpus,share\n0,50%\n64,50%\n", "n_gpus must be a whole number >= 1, got 0 .*line 2"),
-        ("gpus,share,interval_min\n8,50%,-60\n64,50%,60\n", "interval_min must be > 0 min and finite, got -60 .*line 2"),
+        (
+            "gpus,share,interval_min\n8,50%,-60\n64,50%,60\n",
+            "interval_min must be > 0 min and finite, got -60 .*line 2",
+        ),
         ("gpus,share,stall_s\n8,50%,-1\n64,50%,\n", "stall_s must be >= 0 s and finite, got -1 .*line 2"),
         ("gpus,share\n8,50%\n8,50%\n", "one class for each size, got two of 8 GPUs"),
         ("gpus,share\n8.5,50%\n64,50%\n", "n_gpus must be a whole number >= 1, got 8.5"),

@@ -34,7 +34,7 @@ def row(**changes) -> pd.DataFrame:
 
 
 def test_every_published_result_is_computed(results):
-    assert len(results) == len(evidence.table("validation")) == 138
+    assert len(results) == len(evidence.table("validation")) == 140
     assert results["quantity"].is_unique  # a row of the chart each
     assert np.isfinite(results["computed"]).all()
     assert set(results["source"]) <= set(evidence.bibliography()["key"])
@@ -42,12 +42,19 @@ def test_every_published_result_is_computed(results):
 
 
 def test_what_is_not_reproduced_is_known(results):
-    """Small RSC-1 jobs failed more often than the rate of the large ones says; RSC-2's 0.5 needs 39 min, not 21; the
+    """Small RSC-1 jobs failed more often than the rate of the large ones says, and its share of pre-emption rests on a
+    mix that is half assumed; RSC-2's 0.5 needs 39 min, not 21; the
     stall of FT-HSDP alone leaves more than is reported, for replicas that are away are not in it. Sharded weights: one
     run's nodes vary less than assumed, and GPUs that wait draw more. AIReSim picks a whole job anew, and counts
     failures when a repair ends. mlsysim's goodput has no rework, and with it would be a sum to first order."""
     off = set(results.loc[results["verdict"] == "not reproduced", "result_id"])
-    assert off == {"rsc-mttf-4096", "rsc-mttf-1024", "rsc-mttf-8", "rsc-ettr-100000", "fthsdp-3min"} | {
+    assert off == {"rsc-second-order"} | {
+        "rsc-mttf-4096",
+        "rsc-mttf-1024",
+        "rsc-mttf-8",
+        "rsc-ettr-100000",
+        "fthsdp-3min",
+    } | {
         "scaling-fsdp-8b-128",
         "fsdp-power",
         "glm-realised",

@@ -191,6 +191,12 @@ def from_frame(frame: pd.DataFrame, gpus_per_node: int = 8, source: str = "the f
     ------
     InputError
         A column is missing, or no row can be used.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"job": ["a"], "gpus": [8], "start": [2.0], "end": [5.0], "state": ["completed"]})
+    >>> from_frame(frame).gpu_h
+    24.0
     """
     if missing := [name for name in (*_NEEDED, "gpus") if name not in frame.columns]:
         raise InputError(f"{source} has no column {missing[0]}. {columns_found(list(map(str, frame.columns)))}")

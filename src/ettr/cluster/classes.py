@@ -93,7 +93,13 @@ class JobClass:
 
 
 def presets() -> tuple[str, ...]:
-    """Return the names of the published mixes of jobs in ``data/job_classes.csv``."""
+    """Return the names of the published mixes of jobs in ``data/job_classes.csv``.
+
+    Examples
+    --------
+    >>> presets()
+    ('rsc-1',)
+    """
     return tuple(dict.fromkeys(evidence.table("job_classes")["mix"]))
 
 

@@ -83,6 +83,15 @@ def measured(accounting: Accounting, run: Scenario, interval_min: float) -> Hour
     (1997, Statistics in Medicine 16:791): gamma quantiles of shape :math:`S^2/Q` and scale :math:`Q/S` for the sum S
     and the sum of squares Q of the weights, with the largest weight added for the upper end. What a failure costs its
     job and the jobs that are pre-empted for it is one weight.
+
+    Examples
+    --------
+    >>> from ettr import cluster
+    >>> frame = pd.DataFrame({"job": [1], "gpus": [8], "start": [0.0], "end": [10.0], "state": ["NODE_FAIL"]})
+    >>> run = cluster.usual(8).override({"recovery.detection_min": 0})
+    >>> found = measured(cluster.from_frame(frame), run, interval_min=60)
+    >>> f"{found.by_size['lost_work'].iloc[0]:.2f}"  # half an hour of ten
+    '0.05'
     """
     runs, hours = _with_losses(accounting, run, interval_min)
     codes = size_classes(runs["n_gpus"], accounting.gpus_per_node)
