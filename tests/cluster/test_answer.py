@@ -124,7 +124,7 @@ def test_a_tokens_scenario_lends_its_times_only():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: cluster.make("rsc-9"), "unknown mix 'rsc-9'"),
+        (lambda: cluster.make("rsc-9"), "cannot read rsc-9: no such file, and no published mix"),
         (lambda: cluster.make([cluster.JobClass(8, 1.0)]), "needs the GPUs of the cluster"),
         (lambda: cluster.make([cluster.JobClass(64, 1.0)], n_gpus=32), "at least 64 GPUs"),
         (lambda: cluster.make(MadeUp(3, n_jobs=50).accounting(), n_gpus=8), "more than the 8 GPUs of the cluster"),

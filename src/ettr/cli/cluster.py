@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from ettr.cli import completion, options, terminal
 from ettr.cli.options import JsonOption, QuietOption, SetOption
 from ettr.core.errors import InputError
-
-if TYPE_CHECKING:
-    from ettr.cluster import Accounting, JobClass
 
 
 def cluster(
@@ -45,9 +41,7 @@ def cluster(
     ] = None,
     columns: Annotated[
         str | None,
-        typer.Option(
-            "--columns", metavar="NAME,...", help="Names of the columns, in order, if the file has no header."
-        ),
+        typer.Option("--columns", metavar="NAME,...", help="Names of the columns, if the file has no header."),
     ] = None,
     zone: Annotated[
         str | None, typer.Option("--zone", metavar="ZONE", help="Time zone of times without one, e.g. Europe/Berlin.")
@@ -83,34 +77,20 @@ def cluster(
     changes = options.changes_of(set_)
     mapping = options.columns(map_ or [])
     header = [name.strip() for name in columns.split(",")] if columns else None
-    from ettr.cluster import make, presets, usual
+    from ettr.cluster import make, presets, read, usual
     from ettr.scenario import Scenario
     from ettr.scenario.fields import implausible
 
     with terminal.progress(quiet or as_json) as report:
-        read = jobs if jobs in presets() else _read(jobs, gpus_per_node, mapping, header, zone, report)
-        if isinstance(read, tuple) and gpus is None and like is None:
+        found = read(jobs, gpus_per_node, mapping, header=header, zone=zone, progress=report.bytes)
+        own = like or (jobs if jobs in presets() else None)
+        if isinstance(found, tuple) and gpus is None and own is None:
             raise InputError("a table of job classes needs --gpus, the GPUs of the cluster")
-        own = like or (jobs if read == jobs else None)
         common = Scenario.load(own) if own else usual(gpus or gpus_per_node, gpus_per_node)
         common = common.override(changes) if changes else common
         terminal.warn(implausible(common))
         report.step("classes of jobs")
-        answer = make(read, common, gpus, jobs)
+        answer = make(found, common, gpus, jobs)
         report.step("mitigations")
         words = [] if as_json else answer.report()
     terminal.show("cluster", answer, as_json, {"changes": changes}, words)
-
-
-def _read(
-    jobs: str, gpus_per_node: int, mapping: dict[str, str], header: list[str] | None, zone: str | None, report: Any
-) -> Accounting | tuple[JobClass, ...]:
-    """Return the accounting or the classes in a file."""
-    from ettr.cluster import presets, read_classes, read_jobs
-    from ettr.cluster.classes import is_class_table
-
-    if jobs != "-" and not Path(jobs).exists():
-        raise InputError(f"cannot read {jobs}: no such file, and no published mix ({', '.join(presets())})")
-    if jobs != "-" and header is None and is_class_table(jobs, mapping):
-        return read_classes(jobs, mapping)
-    return read_jobs(jobs, gpus_per_node, columns=mapping, header=header, zone=zone, progress=report.bytes)

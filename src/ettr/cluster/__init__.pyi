@@ -7,6 +7,7 @@ from .classes import preset as preset
 from .classes import presets as presets
 from .classes import read_classes as read_classes
 from .making import make as make
+from .making import read as read
 from .making import usual as usual
 from .measured import HoursBySize as HoursBySize
 from .measured import measured as measured

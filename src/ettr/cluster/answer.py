@@ -31,6 +31,7 @@ from ettr.core.sentences import (
 from ettr.core.units import H_PER_MONTH, MIN_PER_H
 from ettr.failures.groups import CohortTest
 from ettr.failures.rates import FailureRate, job_mttf_h
+from ettr.ranges.inputs import rate_is_assumed
 from ettr.recommendation import Recommendation, recommend
 from ettr.recommendation.answer import JobsOfASize
 from ettr.scenario import Scenario
@@ -193,7 +194,7 @@ class ClusterPlan(Answer):
     def report(self) -> Report:
         """Return the policy, where the GPU-hours go, the failure rates by size, and the mitigations."""
         sections: Report = [Headline(self._title)]
-        sections += [Note(text) for text in (policy_words(self.policy), *self._costs(), self._second_order) if text]
+        sections += [Note(text) for text in (policy_words(self.policy), *self._costs()) if text]
         sections += [Headline("Where the GPU-hours go, by GPUs of a job", apart=True), self._parts(), self._rates()]
         sections += [Note(text) for text in (self._constancy, self._projection) if text]
         if self.recommendation:
@@ -233,14 +234,9 @@ class ClusterPlan(Answer):
                 f"Jobs of {listed(top['size'].tolist())} GPUs, {jobs}{pct(top['share'].sum(), 0)} of the GPU-hours, "
                 f"account for {pct(top['lost'].sum(), 0)} of the lost work and restarts."
             )
-
-    @property
-    def _second_order(self) -> str:
-        """The share of pre-emption for failed jobs, as a sentence; empty without any."""
-        if not self.second_order > 0:
-            return ""
-        how = "" if self.accounting else ", estimated from the published pre-emptions of one job"
-        return f"Pre-emption for failed jobs is {pct(self.second_order, 0)} of what failures cost{how}."
+        if self.second_order > 0:
+            how = "" if self.accounting else ", estimated from the published pre-emptions of one job"
+            yield f"Pre-emption for failed jobs is {pct(self.second_order, 0)} of what failures cost{how}."
 
     def _parts(self) -> Table:
         cells = {"GPUs": "{size}", "jobs": "{job_share:.1%}", "GPU-hours": "{share:.1%}"}
@@ -310,11 +306,12 @@ class ClusterPlan(Answer):
 
     def _assumptions(self) -> Iterator[str]:
         """Yield what is assumed for all jobs, and what the accounting leaves open."""
-        common = self.common
+        recovery, stall_s = self.common.recovery, self.common.checkpoint.stall_s
+        rate = f", failure rate {number(self.rate.per_1000_node_days)} per 1,000 node-days"
         yield (
-            f"Assumed for all jobs where a class has no value of its own: a checkpoint every "
-            f"{duration(common.interval_min / MIN_PER_H)} with a stall of {common.checkpoint.stall_s:g} s, detection "
-            f"{common.recovery.detection_min:g} min, restart {common.recovery.restart_min:g} min."
+            f"For all jobs without values of their own: a checkpoint every {duration(self.common.interval_h)} with a "
+            f"stall of {stall_s:g} s, detection {recovery.detection_min:g} min, restart {recovery.restart_min:g} min"
+            f"{'' if self.accounting else rate}{' (assumed)' if rate_is_assumed(self.common) else ''}."
         )
         if self.accounting:
             yield (
@@ -322,8 +319,8 @@ class ClusterPlan(Answer):
                 "other time counts as productive, including that of jobs that ended by an error of their own."
             )
             yield from (f"Caution: {text}." for text in self.accounting.doubts)
-            n_left_out = int(self.accounting.ledger["n"].sum()) if len(self.accounting.ledger) else 0
-            if n_left_out:
-                worst = self.accounting.ledger.head(3).itertuples()
-                reasons = "; ".join(f"{row.n:,} {row.action}: {row.reason} ({row.example})" for row in worst)
-                yield f"Left out {n_left_out:,} rows: {reasons}."
+            reasons = [
+                f"{row.n:,} {row.action}: {row.reason} ({row.example})" for row in self.accounting.ledger.itertuples()
+            ]
+            if reasons:
+                yield f"Left out {count(self.accounting.ledger['n'].sum())} rows: {'; '.join(reasons[:3])}."

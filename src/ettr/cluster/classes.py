@@ -74,10 +74,9 @@ class JobClass:
         if not (self.n_gpus >= 1 and self.n_gpus % 1 == 0):
             raise InputError(f"n_gpus must be a whole number >= 1, got {self.n_gpus:g}")
         object.__setattr__(self, "n_gpus", int(self.n_gpus))  # a table has floats
-        at_least_zero("share", self.share)
         if self.interval_min is not None:
             above_zero("interval_min", self.interval_min, unit="min")
-        for name, unit in (("stall_s", "s"), ("restart_min", "min")):
+        for name, unit in (("share", ""), ("stall_s", "s"), ("restart_min", "min")):
             at_least_zero(name, getattr(self, name) or 0.0, unit=unit)
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,17 +12,17 @@ import pandas as pd
 
 from ettr import budget
 from ettr.budget.intervals import flat_band
-from ettr.cluster.accounting import Accounting
+from ettr.cluster.accounting import Accounting, read_jobs
 from ettr.cluster.answer import DIFFERENT, ClusterPlan
-from ettr.cluster.classes import JobClass, in_order, preset, presets, run_of
+from ettr.cluster.classes import JobClass, in_order, is_class_table, preset, presets, read_classes, run_of
 from ettr.cluster.measured import LEVEL, PARTS, measured
 from ettr.cluster.policy import policy_of
 from ettr.core.errors import InputError, OutsideValidity
-from ettr.core.sentences import listed
 from ettr.core.units import MIN_PER_H
 from ettr.evidence import figure
 from ettr.failures.groups import cohorts_differ
 from ettr.failures.rates import FailureRate, failure_rate, gamma_interval
+from ettr.files.opening import STDIN
 from ettr.ranges import median_rate
 from ettr.scenario import Scenario
 from ettr.scenario.paths import INTERVAL, N_GPUS, PER_NODE, RATE
@@ -32,6 +32,37 @@ HOURLY_MIN = 60.0
 """Checkpoint interval of jobs whose interval is not given (assumed; that of the RSC study). [min]"""
 BOUND = 0.95
 """Without any observed failure, classes are planned at this upper confidence limit of the failure rate (assumed)."""
+
+
+def read(
+    jobs: str | Path, gpus_per_node: int = 8, columns: Mapping[str, str] | None = None, **options: Any
+) -> Accounting | tuple[JobClass, ...]:
+    """Return the jobs in a file, or of a published mix.
+
+    Parameters
+    ----------
+    jobs : str or path
+        Accounting, a table of job classes, or the name of a published mix.
+    gpus_per_node, columns, **options
+        As for :func:`read_jobs`, which reads accounting.
+
+    Raises
+    ------
+    InputError
+        Neither a file nor a mix, or a file that cannot be read.
+
+    Examples
+    --------
+    >>> len(read("rsc-1"))
+    9
+    """
+    if str(jobs) in presets():
+        return preset(str(jobs))
+    if str(jobs) != STDIN and not Path(jobs).exists():
+        raise InputError(f"cannot read {jobs}: no such file, and no published mix ({', '.join(presets())})")
+    if str(jobs) != STDIN and not options.get("header") and is_class_table(jobs, columns or {}):
+        return read_classes(jobs, columns)
+    return read_jobs(jobs, gpus_per_node, columns=columns, **options)
 
 
 def make(
@@ -45,7 +76,7 @@ def make(
     Parameters
     ----------
     jobs : Accounting, sequence of JobClass, or str
-        Accounting of the cluster, classes of jobs, or the name of a published mix, e.g. ``"rsc-1"``.
+        Accounting of the cluster, classes of jobs, the path of one of them, or a published mix, e.g. ``"rsc-1"``.
     common : Scenario, optional
         What all jobs have in common: checkpoint interval, stall, recovery, prices, and for classes the failure rate. By
         default the preset of the mix, or the defaults of a plan with a checkpoint every hour.
@@ -79,11 +110,8 @@ def make(
     ([None], 0.99)
     """
     if isinstance(jobs, (str, Path)):
-        name = str(jobs)
-        if name not in presets():
-            raise InputError(f"unknown mix {name!r}; known are {listed(list(presets()))}")
-        common = common or Scenario.load(name)
-        jobs = preset(name)
+        name, jobs = str(jobs), read(jobs)
+        common = Scenario.load(name) if common is None and name in presets() else common
     if isinstance(jobs, Accounting):
         return _of_accounting(jobs, common, n_gpus)
     classes = in_order(jobs, name)
@@ -110,8 +138,7 @@ def _of_accounting(accounting: Accounting, common: Scenario | None, n_gpus: int 
         )
     per_node = accounting.gpus_per_node
     whole = math.ceil((n_gpus or accounting.most_gpus) / per_node) * per_node
-    found = None if common is None else common.override({PER_NODE: per_node, N_GPUS: whole})
-    common = _common(found, whole, whole, per_node)
+    common = _common(common, whole, whole, per_node)
     spent = measured(accounting, common, common.interval_min)
     table = spent.by_size
     n_failures, node_days = table["n_failures"].to_numpy(), table["node_days"].to_numpy()
@@ -151,13 +178,12 @@ def usual(n_gpus: int, gpus_per_node: int = 8) -> Scenario:
     return Scenario.of(values)
 
 
-def _common(common: Scenario | None, n_gpus: int | None, largest: int, per_node: int = 8) -> Scenario:
+def _common(common: Scenario | None, n_gpus: int | None, largest: int, per_node: int | None = None) -> Scenario:
     """Return what all jobs have in common, on the GPUs of the cluster, without an end."""
-    common = common or usual(n_gpus or largest, per_node)
+    common = common or usual(n_gpus or largest, per_node or 8)
     values: dict[str, Any] = {"job.productive_h": None, "job.tokens": None}
     values |= {section: None for section in OF_TOKENS if getattr(common, section, None) is not None}
-    if n_gpus is not None:
-        values[N_GPUS] = n_gpus
+    values |= {name: n for name, n in ((N_GPUS, n_gpus), (PER_NODE, per_node)) if n is not None}
     if isinstance(common.checkpoint.interval_min, str):
         values[INTERVAL] = HOURLY_MIN
     common = budget.simplified(common.override(values)).scenario

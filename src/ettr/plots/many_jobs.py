@@ -8,7 +8,7 @@ import altair as alt
 import pandas as pd
 
 from ettr.cluster.answer import PART_WORDS, ClusterPlan
-from ettr.core.sentences import pct, say
+from ettr.core.sentences import listed, pct
 from ettr.plots import builders
 from ettr.plots.columns import tooltips
 from ettr.plots.theme import BLUE, PALE_GREY, PART_COLOURS, RUST, finish
@@ -51,15 +51,16 @@ def jobs_by_size(answer: ClusterPlan, *, title: str = "", subtitle: str = "") ->
         color=builders.squares("kind", looks, "Share of"),
         tooltip=tooltips("size", "kind", "share", kind="Share of"),
     )
-    sizes = "; ".join(
-        f"{row.size} GPUs: {pct(row.share)} of the GPU-hours, {pct(lost)} of the losses"
-        for row, lost in zip(table.itertuples(), answer.lost_shares, strict=True)
+    top = answer.most_costly
+    finding = (
+        f"Jobs of {listed(top['size'].tolist())} GPUs are {pct(top['share'].sum(), 0)} of the GPU-hours and "
+        f"{pct(top['lost'].sum(), 0)} of the losses to failures"
     )
     return finish(
         chart,
-        title=title or _finding(answer),
+        title=title or finding,
         subtitle=subtitle or answer.name,
-        description=f"Bars by job size of the shares of jobs, GPU-hours and losses to failures. {sizes}.",
+        description=f"Bars by job size of the shares of jobs, GPU-hours and losses to failures. {finding}.",
     )
 
 
@@ -103,13 +104,3 @@ def _sizes(table: pd.DataFrame) -> alt.X:
     """Return a horizontal axis with a label for each size."""
     axis = alt.Axis(labelAngle=0, labelOverlap="greedy")
     return alt.X("size:N", sort=table["size"].tolist(), title="Job size [GPUs]", axis=axis)
-
-
-def _finding(answer: ClusterPlan) -> str:
-    top = answer.most_costly
-    return say(
-        "Jobs of {sizes:list} GPUs are {share:share0} of the GPU-hours and {lost:share0} of the losses to failures",
-        sizes=top["size"].tolist(),
-        share=float(top["share"].sum()),
-        lost=float(top["lost"].sum()),
-    )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pandas as pd
 
 from ettr import cluster
@@ -35,11 +33,6 @@ def answer(plan: cluster.ClusterPlan) -> Finding:
         of_lost=float(top["lost"].sum()),
     )
     return Finding("Few large jobs cause most of the loss", text)
-
-
-def loaded(jobs: str) -> cluster.ClusterPlan:
-    """Return the answer for a published mix, or for the accounting in a file."""
-    return cluster.make(jobs if jobs in cluster.presets() else cluster.read_jobs(Path(jobs)))
 
 
 def by_size(plan: cluster.ClusterPlan) -> CaptionedTable:
