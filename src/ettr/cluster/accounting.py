@@ -170,7 +170,7 @@ def read_jobs(
     ]
     ledger.close()
     ledger.note(origins("columns", {role: (name,) for role, name in roles.items()}, table.header), first=True)
-    runs = pd.concat(batches, ignore_index=True) if batches else pd.DataFrame()
+    runs = pd.concat(batches) if batches else pd.DataFrame()
     return _accounting(runs, gpus_per_node, source.name, ledger)
 
 
