@@ -122,7 +122,8 @@ class Storage:
             sections.append(Table(columns, [_row(speed) for speed in self.speeds]))
         if self.speeds and self.write_gb_s is None:
             text = (
-                f"Multiples of the bandwidth that the {self.needed[0]} needs; checkpoint.store.write_gb_s is not set."
+                f"Multiples of the bandwidth that the {self.needed[0]} needs, as checkpoint.store.write_gb_s is not "
+                "set: the plan above takes the write to last checkpoint.persist_s."
             )
             sections.append(Note(text, dim=True))
         return sections
