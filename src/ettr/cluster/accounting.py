@@ -307,7 +307,7 @@ def _accounting(runs: pd.DataFrame, gpus_per_node: int, source: str, ledger: Led
         ledger.doubt(
             f"only {' and '.join(FAILURES)} count as failures ({count(runs['failed'].sum())}); the "
             f"{count(maybe['FAILED'])} FAILED (usually the job's own error) and {count(maybe['REQUEUED'])} REQUEUED "
-            "(cause unknown) do not"
+            "(cause unknown, their lost work is under pre-emption) do not"
         )
     runs = runs[["job", "n_gpus", "n_nodes", "start_h", "end_h", "state"]].reset_index(drop=True)
     return Accounting(runs, gpus_per_node, source, ledger.to_frame(), tuple(ledger.notes), tuple(ledger.doubts))
