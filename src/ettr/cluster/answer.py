@@ -266,7 +266,8 @@ class ClusterPlan(Answer):
     def _constancy(self) -> str:
         """Whether the failure rate is the same for all sizes, as a sentence; empty for a mix."""
         if self.comparison is None:
-            return ""
+            none = "No failures: the jobs are planned at the one-sided 95% upper limit of the failure rate."
+            return none if self.rate.per_1000_node_days == 0 else ""
         found, rate = self.comparison, self.rate
         ends = joined_range(number(rate.low), number(rate.high))
         overall = f"{number(rate.per_1000_node_days)} per 1,000 node-days (95% CI {ends})"
