@@ -8,6 +8,7 @@ of the old one, and ``make readme`` prints both.
 from __future__ import annotations
 
 import ast
+import functools
 import json
 import os
 import re
@@ -170,6 +171,7 @@ BLOCKS: dict[tuple[str, str], Callable[[], str]] = {
 
 
 _EXAMPLE = re.compile(r"(?<=```console\n\$ ettr )([^\n]*)\n(.*?)(?=```)", re.DOTALL)
+_FILE = re.compile(r"```\{code-block\} text\n:caption: (\S+)\n\n(.*?)```", re.DOTALL)
 _CONTINUED = re.compile(r" {4}\S")
 _LEADING = re.compile(r"^\d[\d,.]*\s*")
 _ALIKE = 0.2
@@ -179,6 +181,13 @@ _ALIKE = 0.2
 def examples(file: str) -> list[tuple[str, str]]:
     """Return the commands of a page, without ``ettr``, each with the lines of its answer that the page shows."""
     return _EXAMPLE.findall((ROOT / file).read_text(encoding="utf-8"))
+
+
+def lay_out(file: str, folder: Path) -> None:
+    """Write the files that a page shows, and a link to the data, into the folder where its commands run."""
+    (folder / "data").symlink_to(ROOT / "data")
+    for name, text in _FILE.findall((ROOT / file).read_text(encoding="utf-8")):
+        (folder / name).write_text(text, encoding="utf-8")
 
 
 def label(line: str) -> str:
@@ -195,8 +204,8 @@ def wrapped(line: str) -> list[str]:
 
 
 def is_answer(command: str, status: int, err: str) -> bool:
-    """Return whether a command answered with no message except a target that is not reached, or a compilation."""
-    err = re.sub(r"ettr: compiling the simulator .*\n", "", err)
+    """Return whether a command answered with no message but a compilation, an unusual value or a target not reached."""
+    err = re.sub(r"ettr: (compiling the simulator|warning: .* is far outside its plausible range) .*\n", "", err)
     unmet = status == 3 and "--target" in command and re.fullmatch(r"ettr: .* is below --target .*\n", err)
     return bool(unmet) or (status, err) == (0, "")
 
@@ -271,10 +280,10 @@ def located(page_lines: list[str], answer_lines: list[str]) -> list[int]:
     return indices
 
 
-def answered(example: re.Match[str]) -> str:
-    """Return an example with the answer that its command gives now."""
+def answered(example: re.Match[str], folder: str) -> str:
+    """Return an example with the answer that its command gives now in a folder."""
     command = [sys.executable, "-m", "ettr.cli", *shlex.split(example[1])]
-    run = subprocess.run(command, cwd=ROOT, env=os.environ | TERMINAL, capture_output=True, text=True, check=False)
+    run = subprocess.run(command, cwd=folder, env=os.environ | TERMINAL, capture_output=True, text=True, check=False)
     if not is_answer(example[1], run.returncode, run.stderr):
         raise SystemExit(f"ettr {example[1]} has no answer: {run.stderr}")
     return f"{example[1]}\n{excerpt(example[2], run.stdout, reworded=True)}"
@@ -298,7 +307,10 @@ def renew() -> None:
         (ROOT / file).write_text(renewed, encoding="utf-8")
     for file in EXAMPLES:
         page = (ROOT / file).read_text(encoding="utf-8")
-        (ROOT / file).write_text(_EXAMPLE.sub(answered, page), encoding="utf-8")
+        with tempfile.TemporaryDirectory() as folder:
+            lay_out(file, Path(folder))
+            renewed = _EXAMPLE.sub(functools.partial(answered, folder=folder), page)
+        (ROOT / file).write_text(renewed, encoding="utf-8")
 
 
 if __name__ == "__main__":
