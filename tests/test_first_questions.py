@@ -56,6 +56,8 @@ def test_spot_capacity_breaks_even_at_the_stated_discounts(scenario_of):
     on_demand = spot.override({"failures.node_mttf_h": 20_000})
     discounts = [1 - plan.make(run).budget.ettr / plan.make(on_demand).budget.ettr for run in (spot, announced)]
     assert re.findall(r"discount of (\d+)%", TEXT) == [f"{100 * discount:.0f}" for discount in discounts]
+    costs = [f"{usd / plan.make(run).budget.ettr:.2f}" for usd, run in ((1.2, spot), (2, on_demand))]
+    assert "a productive GPU-hour costs {} USD instead of {} USD".format(*costs) in TEXT
     assert spot.failures.node_mttf_h == pytest.approx(1 / (1 / 100 + 1 / 20_000), rel=1e-4)
     assert announced.prediction.recall == pytest.approx(spot.failures.node_mttf_h / 100)
 
