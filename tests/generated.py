@@ -2,7 +2,7 @@
 
 A generated block stands between ``<!-- name -->`` and ``<!-- end -->``. A console block is an example: a command, and
 the lines of its answer that the page shows. Where the words of an answer changed, the most similar line takes the place
-of the old one, and ``make readme`` prints both.
+of the old one, and ``make readme`` prints both. A code block with a caption is a file for the commands of its page.
 """
 
 from __future__ import annotations
