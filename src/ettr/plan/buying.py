@@ -19,7 +19,7 @@ from ettr.core.validity import above_zero
 from ettr.mitigation import with_assumptions
 from ettr.scenario import Scenario
 from ettr.scenario.fields import is_written
-from ettr.scenario.paths import GPU_PRICE, INTERVAL, N_GPUS, OBSERVED
+from ettr.scenario.paths import GPU_PRICE, INTERVAL, N_GPUS, OBSERVED, SPARES
 from ettr.spares import Pool, cheapest_pool_for, demand
 
 _MOST_NODES = 100_000_000
@@ -158,6 +158,8 @@ def order(scenario: Scenario | str | Path, effective_gpus: float, observed_anywh
         short, enough = (short, middle) if sizes.effective(middle) >= wanted else (middle, enough)
     run, ettr, pool = sizes.at(enough)
     ordered = sizes.of(scenario, enough)
+    if ordered.spares and pool:  # the plan of the order has its pool
+        ordered = ordered.override({SPARES: pool.n_spares})
     n_spares, waiting_share = (pool.n_spares, pool.waiting_share) if pool else (0, 0.0)
     needed = demand(run)
     in_repair, repair_h = needed.in_repair, needed.repair_h

@@ -291,7 +291,9 @@ class PlannedRun:
         """The storage that the checkpoints need; None where the scenario does not give their size."""
         best_min = self.band.interval_min if math.isfinite(self.job_mttf_h) else None
         current_min = self.scenario.interval_min if self.has_fixed_interval else None
-        return storage_of(self.scenario, best_min, current_min, self.checkpoints_to_keep)
+        return storage_of(
+            self.scenario, best_min, current_min, self.original.checkpoint.n_kept or self.checkpoints_to_keep
+        )
 
     @property
     def failures_per_day(self) -> float:
@@ -306,7 +308,7 @@ class PlannedRun:
     @property
     def checkpoints_to_keep(self) -> int | None:
         """Newest checkpoints to keep so that one predates a silent failure; None if no failure is silent."""
-        latencies, run = self.best.latencies_h, self.best
+        latencies, run = self.original.latencies_h, self.best
         return int(checkpoints_to_keep(max(latencies), run.interval_h + run.stall_h)) if latencies else None
 
 

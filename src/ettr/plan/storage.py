@@ -164,7 +164,7 @@ def storage_of(
     best_min, current_min : float, optional
         Best and current interval; None for a job that never fails, and without a current one. [min]
     n_kept : int, optional
-        Checkpoints to keep, where ``checkpoint.n_kept`` is not given.
+        Checkpoints to keep.
 
     Notes
     -----
@@ -187,7 +187,7 @@ def storage_of(
         needed=tuple(needed),
         write_gb_s=store.write_gb_s,
         write_h=scenario.persist_h if store.write_gb_s else None,
-        n_kept=scenario.checkpoint.n_kept or n_kept,
+        n_kept=n_kept,
         load_h=float(store.load_h(scenario.n_nodes)),
         contended_load_h=float(store.load_h(scenario.n_nodes, copies=replicas)),
         n_replicas=replicas,

@@ -287,7 +287,7 @@ class Prediction(Section):
     )
     lead_s: Annotated[
         MoreIsBetter,
-        Meta(says="lead of predictions", aliases=("lead time", "spot preemption notice", "termination notice")),
+        Meta(says="lead of predictions", aliases=("lead time", "spot preemption notice", "reclaim notice")),
     ] = Field(ge=0, description="lead time from the warning to the failure; useful only if longer than action_s")
     action_s: Annotated[LessIsBetter, Meta(says="action on a prediction", aliases=("proactive checkpoint",))] = Field(
         ge=0, description="time that training stops to write a durable checkpoint after a warning"
