@@ -26,6 +26,12 @@ def test_jobs_may_be_numbers(tmp_path):
     assert [jobs.job_share for jobs in classes] == [0.9, 0.1]
 
 
+def test_all_columns_are_read_as_classes(tmp_path):
+    (only,) = read(tmp_path, "gpus,share,jobs,interval_min,stall_s,restart_min,priority\n8,100%,0,30,5,7,2\n")
+    assert only == cluster.JobClass(8, 1.0, 0.0, 30.0, 5.0, 7.0, 2.0)
+    assert isinstance(cluster.read(tmp_path / "classes.csv"), tuple)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -41,6 +47,7 @@ def test_jobs_may_be_numbers(tmp_path):
         ("gpus,share\n8,50%\n8,50%\n", "one class for each size, got two of 8 GPUs"),
         ("gpus,share\n8.5,50%\n64,50%\n", "n_gpus must be a whole number >= 1, got 8.5"),
         ("gpus,share\n,50%\n64,50%\n", "n_gpus must be a whole number >= 1, got nan"),
+        ("gpus,share,jobs\n8,50%,5\n64,50%,-1\n", "job_share must be >= 0"),
         ("gpus,share\n8,half\n8,50%\n", "must have numbers, got 'half'"),
         ("gpus,share\n", "no job classes, or none"),
         ("gpus,hours\n8,50\n", "has no column share"),

@@ -59,6 +59,13 @@ def test_pre_emption_before_a_larger_failed_job_starts_again_is_second_order():
     assert found.second_order == pytest.approx(second / (first + second))
 
 
+def test_the_nearest_failed_job_that_is_no_smaller_is_the_cause():
+    failed = [(job, gpus, 0.0, 10.0, "NODE_FAIL") for job, gpus in ((1, 16), (2, 32))]
+    again = [(1, 16, 10 + 10 / 60, 20.0, "COMPLETED"), (2, 32, 10 + 12 / 60, 20.0, "COMPLETED")]
+    found = cluster.measured(frame_of(*failed, *again, (3, 32, 0.0, 10 + 7 / 60, "PREEMPTED")), RUN, 60.0)
+    assert found.second_order > 0
+
+
 def test_without_failures_the_shares_have_an_upper_end():
     found = cluster.measured(frame_of((1, 8, 0.0, 100.0, "COMPLETED")), RUN, 60.0)
     row = found.by_size.iloc[0]

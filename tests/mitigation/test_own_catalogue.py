@@ -51,8 +51,7 @@ def test_an_own_catalogue_is_applied(read, llama3):
         (
             "status: assumed, ",
             "of: gpus, status: assumed, ",
-            "must be 'nodes', 'replicas', 'observed_gpus', 'stall_s', 'rated_w', 'rack_gpus_in_use' "
-            "or 'pool', got 'gpus'",
+            "must be 'nodes', 'replicas', 'observed_gpus', 'stall_s', 'rated_w' or 'pool', got 'gpus'",
         ),
         (", source: dubey2024", "", r"mine\.published\.0 needs a source: restart"),
         ("after: 2", "after: 2, rows: [mine]", "not derivable must have no rows of validation"),

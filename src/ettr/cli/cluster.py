@@ -37,7 +37,11 @@ def cluster(
     set_: SetOption = None,
     map_: Annotated[
         list[str] | None,
-        typer.Option("--map", metavar="OURS=THEIRS ...", help="Columns: job, gpus, nodes, start, end, state."),
+        typer.Option(
+            "--map",
+            metavar="OURS=THEIRS ...",
+            help="Columns: job, gpus, nodes, start, end, state; of classes: gpus, share, ...",
+        ),
     ] = None,
     columns: Annotated[
         str | None,
@@ -77,20 +81,18 @@ def cluster(
     changes = options.changes_of(set_)
     mapping = options.columns(map_ or [])
     header = [name.strip() for name in columns.split(",")] if columns else None
-    from ettr.cluster import make, presets, read, usual
+    from ettr.cluster import make, read
     from ettr.scenario import Scenario
     from ettr.scenario.fields import implausible
 
+    for path in changes:
+        if path.startswith("cluster."):
+            raise InputError(f"--set {path} conflicts with the GPUs of the jobs: give --gpus or --gpus-per-node")
     with terminal.progress(quiet or as_json) as report:
-        found = read(jobs, gpus_per_node, mapping, header=header, zone=zone, progress=report.bytes)
-        own = like or (jobs if jobs in presets() else None)
-        if isinstance(found, tuple) and gpus is None and own is None:
-            raise InputError("a table of job classes needs --gpus, the GPUs of the cluster")
-        common = Scenario.load(own) if own else usual(gpus or gpus_per_node, gpus_per_node)
-        common = common.override(changes) if changes else common
-        terminal.warn(implausible(common))
+        of_jobs = read(jobs, gpus_per_node, mapping, header=header, zone=zone, progress=report.bytes)
         report.step("classes of jobs")
-        answer = make(found, common, gpus, jobs)
+        answer = make(of_jobs, Scenario.load(like) if like else None, gpus, jobs, changes)
         report.step("mitigations")
         words = [] if as_json else answer.report()
+    terminal.warn(implausible(answer.common))
     terminal.show("cluster", answer, as_json, {"changes": changes}, words)

@@ -24,7 +24,7 @@ from ettr.files.tables import DelimitedTable, columns_found
 from ettr.files.times import HOUR
 from ettr.files.zones import zone_of
 from ettr.logs.options import checked_header
-from ettr.logs.readers.slurm import FAILURES, NO_TIME, REASONS
+from ettr.logs.readers.slurm import COMMAND, FAILURES, NO_TIME, REASONS
 
 STOPPED = ("PREEMPTED", "REQUEUED")
 """States of a run that made room for another job, or that was requeued for an unknown reason."""
@@ -39,11 +39,6 @@ _WORDS = {
     "state": "state status jobstate exitstate outcome",
 }
 _NEEDED = ("job", "start", "end", "state")
-COMMAND = (
-    "sacct --allusers --duplicates --parsable2 --starttime 2025-01-01 --endtime now "
-    "--format JobID,State,Start,End,NNodes,AllocTRES > jobs.txt"
-)
-"""Command that prints the accounting of Slurm with the GPUs of each job."""
 _STEP = r"\d+(?:[_+]\d+)?\.\w+"
 _OF_ANY_TYPE = re.compile(r"gres/gpu=(\d+)")
 _OF_A_TYPE = re.compile(r"gres/gpu:[^=,]+=(\d+)")
@@ -201,20 +196,11 @@ def from_frame(frame: pd.DataFrame, gpus_per_node: int = 8, source: str = "the f
     if missing := [name for name in (*_NEEDED, "gpus") if name not in frame.columns]:
         raise InputError(f"{source} has no column {missing[0]}. {columns_found(list(map(str, frame.columns)))}")
     ledger = Ledger()
-    times = {name: pd.to_numeric(frame[name], errors="coerce").to_numpy(dtype=float) for name in ("start", "end")}
-    gpus = pd.to_numeric(frame["gpus"], errors="coerce").fillna(-1).to_numpy()
-    nodes = frame["nodes"].to_numpy() if "nodes" in frame.columns else np.zeros(len(frame))
-    runs = pd.DataFrame(
-        {
-            "job": frame["job"].astype(str).to_numpy(),
-            "n_gpus": gpus,
-            "n_nodes": nodes,
-            "start_h": times["start"],
-            "end_h": times["end"],
-            "state": _plain_states(frame["state"]).to_numpy(),
-        },
-        index=[f"row {i:,}" for i in range(1, len(frame) + 1)],
-    )
+    names = {"gpus": "n_gpus", "nodes": "n_nodes", "start": "start_h", "end": "end_h"}
+    runs = frame.assign(nodes=frame.get("nodes", 0))[["job", *names, "state"]].rename(columns=names)
+    runs = runs.set_axis([f"row {i:,}" for i in range(1, len(runs) + 1)])
+    runs[[*names.values()]] = runs[[*names.values()]].apply(pd.to_numeric, errors="coerce")
+    runs = runs.assign(n_gpus=runs["n_gpus"].fillna(-1), state=_plain_states(runs["state"]))
     return _accounting(_usable(runs, ledger), gpus_per_node, source, ledger)
 
 

@@ -31,7 +31,6 @@ from ettr.core.sentences import (
 from ettr.core.units import H_PER_MONTH, MIN_PER_H
 from ettr.failures.groups import CohortTest
 from ettr.failures.rates import FailureRate, job_mttf_h
-from ettr.ranges.inputs import rate_is_assumed
 from ettr.recommendation import Recommendation, recommend
 from ettr.recommendation.answer import JobsOfASize
 from ettr.scenario import Scenario
@@ -44,13 +43,11 @@ PART_WORDS = {
     "restart": "restarts",
     "checkpoint": "checkpoints",
     "preemption": "pre-emption",
-    "waiting": "waiting after failures",
+    "waiting": "waiting (extra)",
 }
 """The parts of the GPU-hours, and the waits beside them, as tables name them."""
 DIFFERENT = 0.05
 """Below this p-value, jobs of each size are planned at their own failure rate."""
-_LARGEST_JOBS = (4, 16)
-"""Sizes of projected jobs, relative to the largest class."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -120,6 +117,16 @@ class ClusterPlan(Answer):
         return max(total - float(np.sqrt((low**2).sum())), 0.0), min(total + float(np.sqrt((high**2).sum())), 1.0)
 
     @property
+    def lost_to_failures(self) -> float:
+        """Share of all GPU-hours in lost work, restarts and pre-emption."""
+        return self.totals["lost_work"] + self.totals["restart"] + self.totals["preemption"]
+
+    @property
+    def gpus_in_use(self) -> float:
+        """GPUs in use on average; for a mix all. [GPUs]"""
+        return self.accounting.gpu_h / self.accounting.window_h if self.accounting else float(self.n_gpus)
+
+    @property
     def lost_shares(self) -> pd.Series:
         """Share of each class in all GPU-hours lost to its failures, recomputed or for restarts; 0 without losses."""
         lost = (self.by_size["lost_work"] + self.by_size["restart"]) * self.by_size["share"]
@@ -127,14 +134,15 @@ class ClusterPlan(Answer):
 
     @property
     def most_costly(self) -> pd.DataFrame:
-        """The two classes with the largest losses, by size: rows of :attr:`by_size` with ``lost``, their share."""
-        top = self.lost_shares.nlargest(2).index.sort_values()
+        """At most two classes with the largest losses, by size: rows of :attr:`by_size` with ``lost``, their share."""
+        lost = self.lost_shares.nlargest(2)
+        top = lost[lost >= 0.05].index.sort_values()  # others hardly matter
         return self.by_size.loc[top].assign(lost=self.lost_shares[top])
 
     @functools.cached_property
     def jobs(self) -> tuple[JobsOfASize, ...]:
         """The run of each class that makes progress, with its share of the GPU-hours."""
-        rated = zip(self.classes, self.by_size["planned_rate"], self.by_size["ettr"], strict=True)
+        rated = zip(self.classes, self.by_size["planned_rate"], self.by_size["ettr_at_best"], strict=True)
         return tuple(
             JobsOfASize(run_of(of_size, self.common, rate), of_size.share) for of_size, rate, ettr in rated if ettr > 0
         )
@@ -146,7 +154,8 @@ class ClusterPlan(Answer):
     @functools.cached_property
     def recommendation(self) -> Recommendation | None:
         """The mitigations to choose for the whole cluster; None without failures."""
-        return recommend(self.common, jobs=self.jobs) if self._fails else None
+        paid_usd = self.common.prices.usd_per_gpu_h * self.gpus_in_use / self.n_gpus  # only GPU-hours in use are saved
+        return recommend(self.common.override({GPU_PRICE: paid_usd}), jobs=self.jobs) if self._fails else None
 
     @functools.cached_property
     def of_largest(self) -> Recommendation | None:
@@ -155,12 +164,17 @@ class ClusterPlan(Answer):
 
     @property
     def projected(self) -> pd.DataFrame:
-        """MTTF of larger jobs at the overall failure rate: ``n_gpus``, ``mttf_h``, ``low_h`` and ``high_h`` [h]."""
-        sizes = np.array([self.classes[-1].largest * factor for factor in _LARGEST_JOBS])
-        rates = {"mttf_h": self.rate.per_1000_node_days, "low_h": self.rate.high, "high_h": self.rate.low}
-        per_node = self.common.cluster.gpus_per_node
-        mttfs = {name: job_mttf_h(rate, sizes, per_node) for name, rate in rates.items()}
-        return pd.DataFrame({"n_gpus": sizes, **mttfs})
+        """MTTF of larger jobs: ``n_gpus``, ``mttf_h``, ``low_h`` and ``high_h`` [h].
+
+        At the overall failure rate, or at that of the largest class if the rates differ.
+        """
+        sizes = np.array([self.classes[-1].largest * factor for factor in (4, 16)])
+        rate, low, high = self.rate.per_1000_node_days, self.rate.low, self.rate.high
+        if self.comparison and self.comparison.p < DIFFERENT:
+            rate, low, high = self.by_size[["planned_rate", "rate_low", "rate_high"]].iloc[-1]
+        mttf_h = job_mttf_h(rate, sizes, self.common.cluster.gpus_per_node)
+        ends = {"low_h": mttf_h * rate / high, "high_h": mttf_h * rate / low if low else math.inf}
+        return pd.DataFrame({"n_gpus": sizes, "mttf_h": mttf_h, **ends})
 
     @property
     def headline(self) -> str:
@@ -194,7 +208,7 @@ class ClusterPlan(Answer):
     def report(self) -> Report:
         """Return the policy, where the GPU-hours go, the failure rates by size, and the mitigations."""
         sections: Report = [Headline(self._title)]
-        sections += [Note(text) for text in (policy_words(self.policy), *self._costs()) if text]
+        sections += [Note(text) for text in (*self._caveats(), policy_words(self.policy), *self._costs()) if text]
         sections += [Headline("Where the GPU-hours go, by GPUs of a job", apart=True), self._parts(), self._rates()]
         sections += [Note(text) for text in (self._constancy, self._projection) if text]
         if self.recommendation:
@@ -212,14 +226,19 @@ class ClusterPlan(Answer):
         jobs, lasted = count(self.accounting.n_jobs), duration(self.accounting.window_h)
         return f"{self.name}: {jobs} jobs on {gpus(self.n_gpus)} in {lasted}, {often}"
 
+    def _caveats(self) -> Iterator[str]:
+        """Yield what the policy does not hold for."""
+        if self.rate.per_1000_node_days == 0:
+            yield "No failures: the policy is for the one-sided 95% upper limit of the failure rate."
+        endless = self.by_size[self.by_size["ettr_at_best"] == 0]["size"].tolist()
+        if endless:
+            yield f"Jobs of {listed(endless)} GPUs practically never end at this failure rate, whatever their interval."
+
     def _costs(self) -> Iterator[str]:
         """Yield the productive share, the cost of failures, and the sizes that they cost most."""
-        totals, ends = self.totals, self.productive_ends
+        totals, ends, lost = self.totals, self.productive_ends, self.lost_to_failures
         within = f" (95% CI {joined_range(*map(pct, ends))})" if ends else ""
-        lost = totals["lost_work"] + totals["restart"] + totals["preemption"]
-        gpu_h = self.n_gpus * H_PER_MONTH
-        if self.accounting:
-            gpu_h = self.accounting.gpu_h / self.accounting.window_h * H_PER_MONTH
+        gpu_h = self.gpus_in_use * H_PER_MONTH
         price = self.common.prices.usd_per_gpu_h
         cost = f", {usd(about(lost * gpu_h * price))} per month at {price:g} USD per GPU-hour" if price else ""
         assumed = "" if not price or is_written(self.common, GPU_PRICE) else " (assumed price)"
@@ -228,7 +247,7 @@ class ClusterPlan(Answer):
             f"pre-emption take {pct(lost)}{cost}{assumed}."
         )
         top = self.most_costly
-        if top["lost"].sum() > 0:
+        if len(top) and len(self.by_size) > len(top):
             jobs = f"{pct(top['job_share'].sum())} of the jobs and " if top["job_share"].notna().all() else ""
             yield (
                 f"Jobs of {listed(top['size'].tolist())} GPUs, {jobs}{pct(top['share'].sum(), 0)} of the GPU-hours, "
@@ -240,11 +259,11 @@ class ClusterPlan(Answer):
 
     def _parts(self) -> Table:
         cells = {"GPUs": "{size}", "jobs": "{job_share:.1%}", "GPU-hours": "{share:.1%}"}
-        cells |= {words: f"{{{part}:.1%}}" for part, words in PART_WORDS.items()}
+        cells |= {words: f"{{{part}:.1%}}" for part, words in PART_WORDS.items() if self.totals[part] > 0}
         total = {"size": "all", "job_share": 1.0, "share": 1.0, **self.totals}
         if self.productive_ends:
             total |= dict(zip(("productive_low", "productive_high"), self.productive_ends, strict=True))
-            cells["productive, 95% CI"] = "{productive_low:.1%}-{productive_high:.1%}"
+            cells["productive"] += " ({productive_low:.1%}-{productive_high:.1%})"
         if self.by_size["job_share"].isna().any():
             del cells["jobs"]
         return replace(table_of(pd.concat([self.by_size, pd.DataFrame([total])]), cells), total=True)
@@ -257,7 +276,9 @@ class ClusterPlan(Answer):
         )
         cells = {"GPUs": "{size}", "MTTF of a job": "{mttf}", "interval": "{interval}", "ETTR": "{ettr:.1%}"}
         if self.accounting:
-            counted = {"failures": "{n_failures:,}", "per 1,000 node-days, 95% CI": "{rate_low:.3g}-{rate_high:.3g}"}
+            ends = zip(frame["rate_low"], frame["rate_high"], strict=True)
+            frame["rates"] = [joined_range(number(low), number(high)) for low, high in ends]
+            counted = {"failures": "{n_failures:,}", "per 1,000 node-days, 95% CI": "{rates}"}
             cells = {"GPUs": "{size}", **counted, **cells}
         cells |= {"best interval": "{best}", "ETTR at best": "{ettr_at_best:.1%}"}
         return replace(table_of(frame, cells), title="Failures and checkpoints, expected in the long run")
@@ -266,16 +287,15 @@ class ClusterPlan(Answer):
     def _constancy(self) -> str:
         """Whether the failure rate is the same for all sizes, as a sentence; empty for a mix."""
         if self.comparison is None:
-            none = "No failures: the jobs are planned at the one-sided 95% upper limit of the failure rate."
-            return none if self.rate.per_1000_node_days == 0 else ""
-        found, rate = self.comparison, self.rate
+            return ""
+        test, rate = self.comparison, self.rate
         ends = joined_range(number(rate.low), number(rate.high))
         overall = f"{number(rate.per_1000_node_days)} per 1,000 node-days (95% CI {ends})"
-        if found.p >= DIFFERENT:
-            return f"No difference between the failure rates of the sizes (p = {found.p:.2g}); overall {overall}."
+        if test.p >= DIFFERENT:
+            return f"No difference between the failure rates of the sizes (p = {test.p:.2g}); overall {overall}."
         return (
-            f"The failure rate per node differs between sizes (p = {found.p:.2g}), from {found.lowest} GPUs (lowest) "
-            f"to {found.highest} GPUs (highest). Each size is planned at its own rate; overall {overall}."
+            f"The failure rate per node differs between sizes (p = {test.p:.2g}), from {test.lowest} GPUs (lowest) "
+            f"to {test.highest} GPUs (highest). Each size is planned at its own rate; overall {overall}."
         )
 
     @property
@@ -288,7 +308,7 @@ class ClusterPlan(Answer):
             + (f" (95% CI {span((row.low_h, row.high_h))})" if row.high_h > row.low_h else "")
             for row in self.projected.itertuples()
         ]
-        return f"Projected at the rate of all sizes, a job would fail on {' and on '.join(texts)}."
+        return f"At the same rate, a larger job would fail on {' and on '.join(texts)}."
 
     @property
     def _largest(self) -> str:
@@ -307,12 +327,11 @@ class ClusterPlan(Answer):
 
     def _assumptions(self) -> Iterator[str]:
         """Yield what is assumed for all jobs, and what the accounting leaves open."""
-        recovery, stall_s = self.common.recovery, self.common.checkpoint.stall_s
-        rate = f", failure rate {number(self.rate.per_1000_node_days)} per 1,000 node-days"
+        recovery, stall_s, rate = self.common.recovery, self.common.checkpoint.stall_s, self.rate.per_1000_node_days
         yield (
-            f"For all jobs without values of their own: a checkpoint every {duration(self.common.interval_h)} with a "
+            f"All jobs have, assumed unless you set it: a checkpoint every {duration(self.common.interval_h)} with a "
             f"stall of {stall_s:g} s, detection {recovery.detection_min:g} min, restart {recovery.restart_min:g} min"
-            f"{'' if self.accounting else rate}{' (assumed)' if rate_is_assumed(self.common) else ''}."
+            f"{'' if self.accounting else f', {number(rate)} failures per 1,000 node-days'}."
         )
         if self.accounting:
             yield (

@@ -16,21 +16,19 @@ from ettr.core.validity import above_zero, at_least_zero
 from ettr.files.columns import find_roles
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
-from ettr.files.tables import DelimitedTable, columns_found
+from ettr.files.tables import DelimitedTable, columns_found, plain_name
 from ettr.scenario import Scenario
 from ettr.scenario.paths import INTERVAL, N_GPUS, PER_NODE, RATE
 
 _WORDS = {
     "n_gpus": "gpus ngpus size jobsize",
-    "share": "share gpuhours gpuhshare shareofgpuhours gputime",
+    "share": "share gpuhshare shareofgpuhours",
     "job_share": "jobs njobs shareofjobs jobshare",
     "interval_min": "intervalmin interval checkpointintervalmin",
     "stall_s": "stalls stall checkpointstalls",
     "restart_min": "restartmin restart",
     "priority": "priority prio",
 }
-_ROUNDING = 0.005
-"""Largest difference of the sum of the shares from 1."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +49,8 @@ class JobClass:
         A failed job pre-empts jobs of lower priority when it starts again.
     low_gpus, high_gpus : int
         Smallest and largest job of the class; 0 for ``n_gpus``.
+    gpus_per_node : int
+        GPUs per node that the jobs have on average; 0 for those of the cluster.
 
     Examples
     --------
@@ -69,6 +69,7 @@ class JobClass:
     priority: float = 0.0
     low_gpus: int = 0
     high_gpus: int = 0
+    gpus_per_node: int = 0
 
     def __post_init__(self) -> None:
         if not (self.n_gpus >= 1 and self.n_gpus % 1 == 0):
@@ -76,7 +77,7 @@ class JobClass:
         object.__setattr__(self, "n_gpus", int(self.n_gpus))  # a table has floats
         if self.interval_min is not None:
             above_zero("interval_min", self.interval_min, unit="min")
-        for name, unit in (("share", ""), ("stall_s", "s"), ("restart_min", "min")):
+        for name, unit in (("share", ""), ("job_share", ""), ("stall_s", "s"), ("restart_min", "min")):
             at_least_zero(name, getattr(self, name) or 0.0, unit=unit)
 
     @property
@@ -150,7 +151,7 @@ def read_classes(path: str | Path, columns: Mapping[str, str] | None = None) -> 
     roles = _roles(table.header, columns or {}, source.name)
     for role in ("n_gpus", "share"):
         if role not in roles:
-            raise InputError(f"{source.name} has no column {role}. {columns_found(table.header)}")
+            raise InputError(f"{source.name} has no column {role.removeprefix('n_')}. {columns_found(table.header)}")
     rows = table.frame()
     if ledger.total() or rows.empty:
         raise InputError(
@@ -159,14 +160,15 @@ def read_classes(path: str | Path, columns: Mapping[str, str] | None = None) -> 
     values = {role: [_number(text) for text in rows[name]] for role, name in roles.items()}
     total = sum(values["share"])
     scale = 100.0 if total > 2 and not any("%" in text for text in rows[roles["share"]]) else 1.0
-    if abs(total / scale - 1) > _ROUNDING:
+    if abs(total / scale - 1) > 0.005:  # shares are rounded
         raise InputError(
             f"the shares of the GPU-hours must sum to 100%, got {pct(total / scale)} ({source.name}, "
             f"column {roles['share']!r})"
         )
     values["share"] = [share / total for share in values["share"]]
     if "job_share" in values:
-        values["job_share"] = [n / sum(values["job_share"]) for n in values["job_share"]]
+        n_jobs = sum(n for n in values["job_share"] if n > 0) or 1.0
+        values["job_share"] = [n / n_jobs for n in values["job_share"]]
     classes = []
     for i, number in enumerate(rows.index):
         of_size = {role: column[i] for role, column in values.items() if not math.isnan(column[i])}
@@ -182,12 +184,13 @@ def is_class_table(path: str | Path, columns: Mapping[str, str]) -> bool:
     source, ledger = Source(path, None, "table of jobs"), Ledger()
     header = DelimitedTable(source.lines(ledger), ledger).header
     names = {role: name for role, name in columns.items() if role in _WORDS}
-    return "share" in _roles(header, names, source.name) and not any("start" in name.lower() for name in header)
+    return "share" in _roles(header, names, source.name) and not {"start", "starttime"} & {*map(plain_name, header)}
 
 
 def _roles(header: Sequence[str], columns: Mapping[str, str], name: str) -> dict[str, str]:
     words = {role: names.split() for role, names in _WORDS.items()}
-    return {role: names[0] for role, names in find_roles(header, words, columns, name).items()}
+    mapping = {"n_gpus" if role == "gpus" else role: column for role, column in columns.items()}
+    return {role: names[0] for role, names in find_roles(header, words, mapping, name).items()}
 
 
 def in_order(classes: Sequence[JobClass], name: str = "the mix") -> tuple[JobClass, ...]:
@@ -219,7 +222,7 @@ def run_of(jobs: JobClass, common: Scenario, rate: float) -> Scenario:
 
     A job smaller than a node fails with its node, so its node has only the GPUs of the job.
     """
-    per_node = min(common.cluster.gpus_per_node, jobs.n_gpus)
+    per_node = min(jobs.gpus_per_node or common.cluster.gpus_per_node, jobs.n_gpus)
     values: dict[str, Any] = {
         N_GPUS: math.ceil(jobs.n_gpus / per_node) * per_node,
         PER_NODE: per_node,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -23,15 +24,14 @@ from ettr.evidence import figure
 from ettr.failures.groups import cohorts_differ
 from ettr.failures.rates import FailureRate, failure_rate, gamma_interval
 from ettr.files.opening import STDIN
+from ettr.plan.report import BOUND
 from ettr.ranges import median_rate
 from ettr.scenario import Scenario
-from ettr.scenario.paths import INTERVAL, N_GPUS, PER_NODE, RATE
+from ettr.scenario.paths import INTERVAL, N_GPUS, PER_NODE
 from ettr.scenario.sections import OF_TOKENS
 
 HOURLY_MIN = 60.0
 """Checkpoint interval of jobs whose interval is not given (assumed; that of the RSC study). [min]"""
-BOUND = 0.95
-"""Without any observed failure, classes are planned at this upper confidence limit of the failure rate (assumed)."""
 
 
 def read(
@@ -70,6 +70,7 @@ def make(
     common: Scenario | None = None,
     n_gpus: int | None = None,
     name: str = "the mix",
+    changes: Mapping[str, Any] | None = None,
 ) -> ClusterPlan:
     """Return where the GPU-hours of a cluster go by job size, its failure rates, and what to do about them.
 
@@ -84,6 +85,8 @@ def make(
         GPUs of the cluster; by default the most that were in use at a time, or those of ``common``.
     name : str
         Name of the classes, for messages.
+    changes : mapping, optional
+        Fields of ``common`` to change, as for :meth:`ettr.Scenario.override`.
 
     Returns
     -------
@@ -100,7 +103,7 @@ def make(
     Each class is one run of its size in the long run, by :func:`ettr.budget.exact`, without an end. Classes of a mix
     pre-empt others of lower priority when they start again: for each failure, as many GPUs relative to those of the job
     as one published job did (figures ``rsc_preempted_n_gpus`` and ``rsc_requeues``), each of which loses half an
-    interval and a restart. Mitigations are chosen by :func:`ettr.recommendation.recommend`, with the savings of the
+    interval. Mitigations are chosen by :func:`ettr.recommendation.recommend`, with the savings of the
     classes added by their shares of the GPU-hours.
 
     Examples
@@ -111,17 +114,18 @@ def make(
     """
     if isinstance(jobs, (str, Path)):
         name, jobs = str(jobs), read(jobs)
-        common = Scenario.load(name) if common is None and name in presets() else common
+    if name in presets():
+        common, n_gpus = common or Scenario.load(name), n_gpus or Scenario.load(name).cluster.n_gpus
     if isinstance(jobs, Accounting):
-        return _of_accounting(jobs, common, n_gpus)
+        return _of_accounting(jobs, common, n_gpus, changes or {})
     classes = in_order(jobs, name)
     if n_gpus is None and common is None:
-        raise InputError("a mix of jobs needs the GPUs of the cluster (`n_gpus`)")
-    common = _common(common, n_gpus, classes[-1].largest)
+        raise InputError("a table of job classes needs the GPUs of the cluster (n_gpus, or --gpus)")
+    common = _common(common, n_gpus, classes[-1].largest, changes or {})
     by_size = pd.DataFrame([_expected(of_size, common, common.failure_rate) for of_size in classes])
-    by_size, second_order = _with_preemption(by_size, classes, common)
+    by_size, second_order = _with_preemption(by_size, classes)
     posterior = common.failures.posterior
-    rate = FailureRate(common.failure_rate, common.failure_rate, common.failure_rate, LEVEL)
+    rate = FailureRate(common.failure_rate, math.nan, math.nan, LEVEL)
     if posterior is not None:
         rate = gamma_interval(posterior.shape, posterior.node_days, LEVEL)
     return ClusterPlan(
@@ -129,7 +133,9 @@ def make(
     )
 
 
-def _of_accounting(accounting: Accounting, common: Scenario | None, n_gpus: int | None) -> ClusterPlan:
+def _of_accounting(
+    accounting: Accounting, common: Scenario | None, n_gpus: int | None, changes: Mapping[str, Any]
+) -> ClusterPlan:
     """Return the answer from accounting: the measured GPU-hours, and the run of each size at the counted rate."""
     if n_gpus is not None and accounting.most_gpus > n_gpus:
         raise InputError(
@@ -138,19 +144,22 @@ def _of_accounting(accounting: Accounting, common: Scenario | None, n_gpus: int 
         )
     per_node = accounting.gpus_per_node
     whole = math.ceil((n_gpus or accounting.most_gpus) / per_node) * per_node
-    common = _common(common, whole, whole, per_node)
+    common = _common(common, whole, whole, changes, per_node)
     spent = measured(accounting, common, common.interval_min)
     table = spent.by_size
     n_failures, node_days = table["n_failures"].to_numpy(), table["node_days"].to_numpy()
     rate = failure_rate(n_failures.sum(), node_days.sum(), LEVEL)
-    named = ["n_gpus", "share", "job_share", "low_gpus", "high_gpus"]
+    named = ["n_gpus", "share", "job_share", "low_gpus", "high_gpus", "gpus_per_node"]
     classes = tuple(JobClass(**row) for row in table[named].to_dict("records"))
     comparison = cohorts_differ(n_failures, node_days, [of_size.label for of_size in classes])
     differ = comparison is not None and comparison.p < DIFFERENT
-    overall = rate.per_1000_node_days or gamma_interval(0.5, node_days.sum(), 2 * BOUND - 1).high
-    rates = [own if differ and own > 0 else overall for own in table["rate"]]
+    most = np.array([gamma_interval(0.5, days, 2 * BOUND - 1).high for days in (node_days.sum(), *node_days)])
+    overall = rate.per_1000_node_days or most[0]
+    rates = (
+        np.where(table["rate"] > 0, table["rate"], np.minimum(most[1:], overall)) if differ else [overall] * len(table)
+    )
     kept = table.drop(columns=named).to_dict("records")
-    rows = [_expected(of_size, common, own) | row for of_size, own, row in zip(classes, rates, kept, strict=True)]
+    rows = [_expected(of_size, common, rate) | row for of_size, rate, row in zip(classes, rates, kept, strict=True)]
     by_size, name = pd.DataFrame(rows), accounting.source
     policy = policy_of(classes, by_size, common.interval_min)
     return ClusterPlan(name, common, classes, by_size, rate, comparison, spent.second_order, policy, accounting)
@@ -166,22 +175,21 @@ def usual(n_gpus: int, gpus_per_node: int = 8) -> Scenario:
     >>> usual(4096).checkpoint.interval_min
     60.0
     """
-    rate, n_clusters = median_rate(gpus_per_node)
-    note = f"the median of {n_clusters} published clusters"
     values = {
         "name": "cluster",
         "cluster": {"n_gpus": n_gpus, "gpus_per_node": gpus_per_node},
-        "failures": {"rate_per_1000_node_days": rate},
+        "failures": {"rate_per_1000_node_days": median_rate(gpus_per_node)[0]},
         "checkpoint": {"interval_min": HOURLY_MIN},
-        "evidence": {RATE: {"status": "assumed", "note": note}},
     }
     return Scenario.of(values)
 
 
-def _common(common: Scenario | None, n_gpus: int | None, largest: int, per_node: int | None = None) -> Scenario:
+def _common(
+    common: Scenario | None, n_gpus: int | None, largest: int, changes: Mapping[str, Any], per_node: int | None = None
+) -> Scenario:
     """Return what all jobs have in common, on the GPUs of the cluster, without an end."""
-    common = common or usual(n_gpus or largest, per_node or 8)
-    values: dict[str, Any] = {"job.productive_h": None, "job.tokens": None}
+    common = (common or usual(n_gpus or largest, per_node or 8)).override(changes)
+    values: dict[str, Any] = {"job.productive_h": None, "job.tokens": None, "rack": None}
     values |= {section: None for section in OF_TOKENS if getattr(common, section, None) is not None}
     values |= {name: n for name, n in ((N_GPUS, n_gpus), (PER_NODE, per_node)) if n is not None}
     if isinstance(common.checkpoint.interval_min, str):
@@ -207,42 +215,37 @@ def _expected(jobs: JobClass, common: Scenario, rate: float) -> dict[str, Any]:
         "interval_min": run.interval_min,
         "ettr": 0.0,
     }
-    try:
-        hours, band = budget.exact(run), flat_band(run)
-    except OutsideValidity:  # it practically never ends
-        lost = dict.fromkeys(PARTS, 0.0) | {"productive": 0.0, "lost_work": 1.0, "waiting": 0.0}
-        never = dict.fromkeys(("failures_per_gpu_h", "best_min", "low_min", "high_min"), math.nan)
-        return row | lost | never | {"ettr_at_best": 0.0}
-    held_h = float(hours.total_h - hours.queue_h)
-    return row | {
-        "productive": hours.productive_h / held_h,
-        "lost_work": hours.rework_h / held_h,
-        "restart": (hours.detection_h + hours.restart_h) / held_h,
-        "checkpoint": (hours.checkpoint_h + hours.slowdown_h) / held_h,
-        "preemption": 0.0,
-        "waiting": hours.queue_h / held_h,
-        "failures_per_gpu_h": hours.n_failures / held_h / jobs.n_gpus,
-        "ettr": float(hours.ettr),
-        "best_min": float(band.interval_min),
-        "low_min": float(band.low_min),
-        "high_min": float(band.high_min),
-        "ettr_at_best": float(budget.exact(run.override({INTERVAL: float(band.interval_min)})).ettr),
-    }
+    row |= dict.fromkeys(("failures_per_gpu_h", "best_min", "low_min", "high_min"), math.nan) | {"ettr_at_best": 0.0}
+    row |= dict.fromkeys(PARTS, 0.0) | {"productive": 0.0, "lost_work": 1.0, "waiting": 0.0}
+    with contextlib.suppress(OutsideValidity):  # it practically never ends, whatever its interval
+        band = flat_band(run)
+        best = budget.exact(run.override({INTERVAL: float(band.interval_min)}))
+        row |= {"best_min": float(band.interval_min), "low_min": float(band.low_min), "high_min": float(band.high_min)}
+        row["ettr_at_best"] = float(best.ettr)
+        hours = budget.exact(run)
+        held_h = float(hours.total_h - hours.queue_h)
+        row |= {
+            "productive": hours.productive_h / held_h,
+            "lost_work": (hours.rework_h + hours.detection_h) / held_h,
+            "restart": hours.restart_h / held_h,
+            "checkpoint": (hours.checkpoint_h + hours.slowdown_h) / held_h,
+            "waiting": hours.queue_h / held_h,
+            "failures_per_gpu_h": hours.n_failures / held_h / jobs.n_gpus,
+            "ettr": float(hours.ettr),
+        }
+    return row
 
 
-def _with_preemption(
-    by_size: pd.DataFrame, classes: Sequence[JobClass], common: Scenario
-) -> tuple[pd.DataFrame, float]:
+def _with_preemption(by_size: pd.DataFrame, classes: Sequence[JobClass]) -> tuple[pd.DataFrame, float]:
     """Return the classes of a mix with their losses by pre-emption, and its share of all losses by failures."""
     names = ("rsc_preempted_n_gpus", "rsc_requeues", "rsc_requeued_n_gpus")
     preempted, requeues, requeued = (figure(name).value for name in names)
     shares, parts = by_size["share"].to_numpy(), by_size.copy()
-    restart_min = np.array([of_size.restart_min or common.recovery.restart_min for of_size in classes])
-    loss_h = (by_size["interval_min"].to_numpy() / 2 + restart_min) / MIN_PER_H
+    loss_h = by_size["interval_min"].to_numpy() / MIN_PER_H / 2
     failing_gpus = shares * by_size["failures_per_gpu_h"].fillna(0.0).to_numpy() * by_size["n_gpus"].to_numpy()
     priority = np.array([of_size.priority for of_size in classes])
-    for own, gpus_per_h in zip(priority, failing_gpus, strict=True):
-        below = shares * (priority < own)
+    for of_failing, gpus_per_h in zip(priority, failing_gpus, strict=True):
+        below = shares * (priority < of_failing)
         if below.any():  # victims in proportion to their GPU-hours
             taken = gpus_per_h * preempted / requeues / requeued
             parts["preemption"] += np.where(below > 0, taken * loss_h / below.sum(), 0.0)

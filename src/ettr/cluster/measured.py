@@ -77,7 +77,7 @@ def measured(accounting: Accounting, run: Scenario, interval_min: float) -> Hour
     A run that follows one that failed or was pre-empted begins with a restart, and a failed one ends with the detection
     time. A failed run loses half an interval of work, or all of it before its first checkpoint, times its GPUs; a
     pre-empted one the smaller of its run time and half the interval, the estimate of Kokolis et al. (2025). A run that
-    is pre-empted in the ten minutes before a larger failed job starts again is attributed to that failure.
+    is pre-empted in the ten minutes before a failed job that is no smaller starts again is attributed to that failure.
 
     Failures are a Poisson process, so a share is a weighted sum of Poisson counts, with the interval of Fay and Feuer
     (1997, Statistics in Medicine 16:791): gamma quantiles of shape :math:`S^2/Q` and scale :math:`Q/S` for the sum S
@@ -93,7 +93,7 @@ def measured(accounting: Accounting, run: Scenario, interval_min: float) -> Hour
     >>> f"{found.by_size['lost_work'].iloc[0]:.2f}"  # half an hour of ten
     '0.05'
     """
-    runs, hours = _with_losses(accounting, run, interval_min)
+    runs, hours_per_event = _with_losses(accounting, run, interval_min)
     codes = size_classes(runs["n_gpus"], accounting.gpus_per_node)
     present, code = np.unique(codes, return_inverse=True)
     n = len(present)
@@ -113,11 +113,12 @@ def measured(accounting: Accounting, run: Scenario, interval_min: float) -> Hour
         "gpu_h": gpu_h,
         "n_failures": n_failures.astype(np.int64),
         "node_days": node_days,
+        "gpus_per_node": np.maximum(1, np.round(gpu_h / (H_PER_DAY * node_days))).astype(np.int64),
     }
     table = pd.DataFrame(columns)
     rates = rates_of(n_failures, node_days, LEVEL)
     table = table.assign(rate=rates["rate"], rate_low=rates["low"], rate_high=rates["high"])
-    typical = n_gpus * hours["half_h"]
+    typical = n_gpus * hours_per_event
     random = ("lost_work", "restart", "preemption")
     for part in (*random, "waiting"):
         low, high = _weighted_interval(runs[part], runs["event"], code, n, typical)
@@ -136,7 +137,7 @@ def measured(accounting: Accounting, run: Scenario, interval_min: float) -> Hour
     return HoursBySize(table, share)
 
 
-def _with_losses(accounting: Accounting, run: Scenario, interval_min: float) -> tuple[pd.DataFrame, dict[str, float]]:
+def _with_losses(accounting: Accounting, run: Scenario, interval_min: float) -> tuple[pd.DataFrame, float]:
     """Return the runs with the GPU-hours of each part, the event that caused them, and the hours of one event."""
     half_h, stall_h = interval_min / MIN_PER_H / 2, run.checkpoint.stall_s / S_PER_H
     detection_h, restart_h = run.recovery.detection_min / MIN_PER_H, run.recovery.restart_min / MIN_PER_H
@@ -168,7 +169,7 @@ def _with_losses(accounting: Accounting, run: Scenario, interval_min: float) -> 
         # a restart and a wait are due to the event that ended the run before
         event=np.where(failed | stopped, event, np.where(interrupted, event[before], event)),
     )
-    return runs, {"half_h": half_h + detection_h + restart_h}
+    return runs, half_h + detection_h + restart_h
 
 
 def _events(
@@ -179,16 +180,17 @@ def _events(
     again = np.flatnonzero(after_failure)
     if not again.size or not stopped.any():
         return event, for_failure
-    starts, gpus = runs["start_h"].to_numpy(), runs["n_gpus"].to_numpy()
+    starts, gpus, job = (runs[name].to_numpy() for name in ("start_h", "n_gpus", "job"))
     again = again[np.argsort(starts[again], kind="stable")]
     victims = np.flatnonzero(stopped)
     ends = runs["end_h"].to_numpy()[victims]
-    place = np.searchsorted(starts[again], ends - _SAME_MIN / MIN_PER_H)
-    cause = again[np.minimum(place, again.size - 1)]
-    caused = (place < again.size) & (starts[cause] <= ends + ATTRIBUTED_MIN / MIN_PER_H)
-    caused &= (gpus[victims] <= gpus[cause]) & (runs["job"].to_numpy()[victims] != runs["job"].to_numpy()[cause])
-    event[victims[caused]] = event[before[cause[caused]]]
-    for_failure[victims[caused]] = True
+    first = np.searchsorted(starts[again], ends - _SAME_MIN / MIN_PER_H)
+    last = np.searchsorted(starts[again], ends + ATTRIBUTED_MIN / MIN_PER_H, side="right")
+    for i in np.flatnonzero(first < last):
+        near, victim = again[first[i] : last[i]], victims[i]
+        causes = near[(gpus[near] >= gpus[victim]) & (job[near] != job[victim])]
+        if causes.size:
+            event[victim], for_failure[victim] = event[before[causes[0]]], True
     return event, for_failure
 
 

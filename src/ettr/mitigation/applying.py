@@ -316,12 +316,6 @@ def _rated_w(run: Scenario) -> float:
     return float((Gpu.load(run.heat.part) if run.heat else run.part).limits.power_w)
 
 
-def _rack_gpus_in_use(run: Scenario) -> float:
-    """Return eight ninths of a rack, 64 of 72 GPUs, in whole nodes. [GPUs]"""
-    per_node, n_gpus = run.cluster.gpus_per_node, run.rack.n_gpus if run.rack else 0
-    return max(n_gpus * 8 // 9 // per_node, 1) * per_node
-
-
 def n_replicas(run: Scenario) -> int:
     """Return the number of data-parallel replicas, at most the number of nodes.
 
@@ -345,7 +339,6 @@ _QUANTITIES: Mapping[str, Callable[[Scenario], float]] = MappingProxyType(
         "observed_gpus": lambda run: run.observed_gpus,
         "stall_s": lambda run: run.checkpoint.stall_s,
         "rated_w": _rated_w,
-        "rack_gpus_in_use": _rack_gpus_in_use,
     }
 )
 

@@ -17,7 +17,7 @@ Place = Annotated[str, Field(pattern=PLAIN_TEXT.replace("[\\w .", "[\\w .*"), ma
 Places = Annotated[tuple[Text, ...], BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)]
 Words = Annotated[str, Field(min_length=1, max_length=600)]
 Operation = Literal["set", "scale", "add", "cap", "floor"]
-Quantity = Literal["nodes", "replicas", "observed_gpus", "stall_s", "rated_w", "rack_gpus_in_use", "pool"]
+Quantity = Literal["nodes", "replicas", "observed_gpus", "stall_s", "rated_w", "pool"]
 Group = Literal["failures", "detection", "restart", "checkpoint", "nodes", "speed", "heat and power"]
 Verdict = Literal["reproduced", "consistent", "not derivable"]
 
@@ -41,8 +41,7 @@ class Change(Origin):
     of: Quantity | None = Field(
         None,
         description="multiplies the value: nodes of the job, replicas, GPUs of the observed job, stall in seconds, "
-        "rated power of the GPU in watts, GPUs of eight ninths of a rack in whole nodes; pool: number of spares that "
-        "is sufficient for this share of the time",
+        "rated power of the GPU in watts; pool: number of spares that is sufficient for this share of the time",
     )
     when: Text | None = Field(None, description="only if the scenario has this section")
     unless: Places = Field((), description="only if the scenario has none of these sections, nor a value above zero")

@@ -70,7 +70,10 @@ class Order(Answer):
 
     @property
     def n_ordered(self) -> int:
-        """GPUs of the job and of the spares. [GPUs]"""
+        """GPUs of the job and of the spares; with ``rack``, all GPUs of their racks. [GPUs]"""
+        if rack := self.scenario.rack:
+            n_racks = math.ceil(self.n_gpus / rack.gpus_used) + math.ceil(self.n_spares / self.scenario.rack_nodes)
+            return n_racks * rack.n_gpus
         return self.n_gpus + self.n_spares * self.scenario.cluster.gpus_per_node
 
     @property
@@ -99,6 +102,7 @@ class Order(Answer):
         """Return the order with its spares, its price and its plausible range."""
         assumed = "" if is_written(self.scenario, GPU_PRICE) else " (assumed price)"
         nodes = f"{count(self.n_spares)} spare node{'' if self.n_spares == 1 else 's'}"
+        nodes += f", in whole racks of {self.scenario.rack.n_gpus} GPUs" if self.scenario.rack else ""
         lines = [
             f"{count(self.n_gpus)} GPUs in the job (ETTR {pct(self.ettr)}) and {nodes}, for "
             f"{usd(about(self.usd_per_month))} per month{assumed}."
@@ -172,7 +176,7 @@ class _Sizes:
     def __init__(self, scenario: Scenario, observed_anywhere: bool) -> None:
         self.scenario = scenario
         self.per_node = scenario.cluster.gpus_per_node
-        self.anew = {OBSERVED: None, "failures.exposed_share": None} if observed_anywhere else {}
+        self.observed_here = {OBSERVED: None, "failures.exposed_share": None} if observed_anywhere else {}
 
     def fastest_nodes(self) -> int:
         """Return the number of nodes that trains fastest."""
@@ -183,7 +187,7 @@ class _Sizes:
 
     def of(self, scenario: Scenario, n_nodes: int) -> Scenario:
         """Return a run at a size."""
-        return scenario.override({N_GPUS: n_nodes * self.per_node, **self.anew})
+        return scenario.override({N_GPUS: n_nodes * self.per_node, **self.observed_here})
 
     def at(self, n_nodes: int) -> tuple[Scenario, float, Pool | None]:
         """Return the run at a size with its best interval, the ETTR, and its cheapest pool; 0 if it cannot run."""

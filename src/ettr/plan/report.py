@@ -25,13 +25,12 @@ from ettr.core.sentences import (
     span,
     usd,
 )
-from ettr.core.units import ROUNDING, S_PER_H
+from ettr.core.units import H_PER_MONTH, ROUNDING, S_PER_H
 from ettr.plan.calendar import Calendar
 from ettr.plan.dates import how_to_simulate
 from ettr.plan.details import no_answer, planned_at_mean, speed_lines, tiers_report, unused_prediction
 from ettr.plan.losses import Losses
 from ettr.plan.planned_run import HOPELESS, PlannedRun
-from ettr.plan.racks import rack_lines
 from ettr.ranges.assumed import Assumptions, span_of_ettr
 from ettr.ranges.inputs import rate_is_assumed
 from ettr.scenario import Scenario
@@ -105,7 +104,7 @@ def _answer(plan: PlannedRun) -> Iterator[str]:
         near = f" Pools of {pools} cost about the same." if pool.low < pool.high else ""
         nodes = f"{count(pool.n_spares)} spare node{'' if pool.n_spares == 1 else 's'}"
         yield f"Hold {nodes} (now: {count(now)}).{near}"
-    yield from rack_lines(plan)
+    yield from _rack_lines(plan)
     yield _interval(plan)
     if plan.storage:
         yield plan.storage.words
@@ -126,6 +125,35 @@ def _answer(plan: PlannedRun) -> Iterator[str]:
             f"Keep the newest {count(plan.checkpoints_to_keep)} checkpoints: a silent failure corrupts all checkpoints "
             "until it is detected."
         )
+
+
+def _rack_lines(plan: PlannedRun) -> Iterator[str]:
+    """Yield the MTBF of a rack, and what the spare nodes inside it change; nothing without ``rack`` or failures."""
+    run = plan.original
+    if run.rack is None or not math.isfinite(plan.job_mttf_h):
+        return
+    mtbf = roughly(plan.wall_mttf_h * run.n_nodes / run.rack_nodes)
+    of_rack = f"The {count(run.rack_nodes * run.cluster.gpus_per_node)} GPUs of a rack in use have an MTBF of {mtbf}"
+    if run.repair is None:
+        yield f"{of_rack}. Set spares and repair to see how many racks leave the job."
+        return
+    yield f"{of_rack} (wall clock); {_racks_out(run)}."
+    if run.rack_spares:
+        needed, bare = spares.demand(run), run.override({"rack.n_used": None})
+        served = pct(1 - needed.leaves_per_h / needed.failures_per_h)
+        inside = math.ceil(run.n_nodes / run.rack_nodes) * run.rack_spares
+        yield (
+            f"The {count(inside)} spare nodes inside racks, {count(run.rack_spares)} in each, serve {served} of all "
+            f"failures. Without them, {_racks_out(bare)}."
+        )
+
+
+def _racks_out(run: Scenario) -> str:
+    """Return the racks that leave the job per month, and the cheapest pool, as a clause."""
+    per_month = spares.demand(run).leaves_per_h * H_PER_MONTH
+    pool = spares.cheapest_pool_for(run)
+    least = f" and the cheapest pool has {count(pool.n_spares)} spare nodes" if pool else ""
+    return f"{number(about(per_month))} racks leave the job per month{least}"
 
 
 def _interval(plan: PlannedRun) -> str:

@@ -112,7 +112,8 @@ class Storage:
     def words(self) -> str:
         """The size of a checkpoint and the bandwidth that it needs, as a sentence."""
         needs = [f"{_gb_s(needed.write_gb_s)} at the {needed}" for needed in self.needed]
-        return f"A checkpoint has {_size(self.n_bytes)}; writing it needs {' and '.join(needs) or 'no bandwidth'}."
+        least = f"at least {' and '.join(needs)}" if needs else "no bandwidth"
+        return f"A checkpoint has {_size(self.n_bytes)}; writing it needs {least}."
 
     def report(self) -> Report:
         """Return the bandwidth, capacity and load time, and the cost of a slower store."""

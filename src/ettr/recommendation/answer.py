@@ -92,10 +92,11 @@ class RecommendedStep:
 
 
 class JobsOfASize(NamedTuple):
-    """The jobs of one size on a cluster: their run, and their share of the GPU-hours of the cluster."""
+    """The jobs of one size on a cluster: their run, their share of the GPU-hours, and the mitigations that apply."""
 
     scenario: Scenario
     share: float
+    applicable: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -191,12 +192,16 @@ class Recommendation(Answer):
     @functools.cached_property
     def plausible_net_usd(self) -> tuple[float, float] | None:
         """Net saving across the plausible range of the assumed inputs and the effects; None without one. [USD]"""
-        of_jobs = [savings(run, self.ids, self.catalogue) if self.steps else None for run, _ in self.jobs]
+        ids_of = [[name for name in self.ids if ids is None or name in ids] for _, _, ids in self.jobs]
+        of_jobs = [
+            savings(job.scenario, ids, self.catalogue) if ids else None
+            for job, ids in zip(self.jobs, ids_of, strict=True)
+        ]
         ends = [saved.range for saved in of_jobs if saved is not None]
         if not ends or None in ends:
             return None
         # the assumed inputs are those of all jobs, so that their ends come together; a job without an answer saves none
-        shares = [share for saved, (_, share) in zip(of_jobs, self.jobs, strict=True) if saved is not None]
+        shares = [job.share for saved, job in zip(of_jobs, self.jobs, strict=True) if saved is not None]
         per_share_usd = self.months * H_PER_MONTH * self.scenario.usd_per_h
         low, high = (np.dot(shares, [end[i] for end in ends if end]) * per_share_usd - self.price_usd for i in (0, 1))
         return float(low), float(high)

@@ -107,11 +107,6 @@ def recommend(
     return Sets(scenario, budget_usd, of, only, original, jobs=jobs).recommendation()
 
 
-def _bare(scenario: Scenario) -> Scenario:
-    """Return a scenario without evidence, which no number depends on."""
-    return scenario.override({"evidence": {}}) if scenario.evidence else scenario
-
-
 def at_best_interval(scenario: Scenario) -> RunAtBest:
     """Return ETTR and relative cost of a run at its best interval.
 
@@ -160,9 +155,11 @@ class Sets:
     ) -> None:
         of, original, self.strengths = of or mitigation.catalogue(), original or scenario, strengths or {}
         self.catalogue, self.budget_usd, self.scenario = of, budget_usd, scenario
-        self.described = tuple(jobs) or (JobsOfASize(scenario, 1.0),)
-        self.jobs = [JobsOfASize(_bare(run), share) for run, share in self.described]
-        self._before_by_job = [at_best_interval(run) for run, _ in self.jobs]
+        self._described = tuple(jobs) or (JobsOfASize(scenario, 1.0),)
+        # no number depends on evidence
+        self.jobs = [job.scenario.override({"evidence": {}}) for job in self._described]
+        self._applicable: list[set[str]] = [set() for _ in self.jobs]
+        self._before_by_job = [at_best_interval(run) for run in self.jobs]
         self.before = self._together(self._before_by_job)
         run_h = scenario.work_h / self.before.ettr if scenario.ends else MONTHS * H_PER_MONTH
         self.months = scenario.prices.payback_months or run_h / H_PER_MONTH
@@ -179,18 +176,20 @@ class Sets:
 
     def _is_covered(self, entry: Mitigation, original: Scenario) -> bool:
         """Return whether the analytical model covers some job with a mitigation; otherwise note the reason."""
-        if all(mitigation.missing(run, entry) for run, _ in self.jobs):
+        if all(mitigation.missing(run, entry) for run in self.jobs):
             (self.undescribed if mitigation.missing(original, entry) else self.simulated).append(entry.id)
             return False
         errors = []
-        for run, _ in self.jobs:
+        for run, applicable in zip(self.jobs, self._applicable, strict=True):
             try:
                 changed = mitigation.apply(run, entry.id, self.catalogue)
                 if changed.override({INTERVAL: "best"}) != run.override({INTERVAL: "best"}):
                     at_best_interval(changed)
-                    return True
+                    applicable.add(entry.id)
             except _NO_ANSWER as error:
                 errors.append(error)
+        if any(entry.id in applicable for applicable in self._applicable):
+            return True
         if any(isinstance(error, NotModelled) for error in errors):
             self.simulated.append(entry.id)
         elif any(isinstance(error, InputError) for error in errors):  # it needs another part of the scenario
@@ -202,14 +201,15 @@ class Sets:
         if not chosen:
             return self.before
         if chosen not in self._at_best:
-            by_job = [self._job_at_best(run, chosen) for run, _ in self.jobs]
+            by_job = [self._job_at_best(i, chosen) for i in range(len(self.jobs))]
             self._at_best[chosen] = self._together(by_job) if any(by_job) else None
         return self._at_best[chosen]
 
-    def _job_at_best(self, run: Scenario, chosen: frozenset[str]) -> RunAtBest | None:
-        """Return a job with a set; None where the model has no answer."""
+    def _job_at_best(self, i: int, chosen: frozenset[str]) -> RunAtBest | None:
+        """Return a job with a set, on a cluster with its applicable members; None where the model has no answer."""
+        names = sorted(chosen if len(self.jobs) == 1 else chosen & self._applicable[i])
         try:
-            return at_best_interval(mitigation.apply(run, sorted(chosen), self.catalogue))
+            return at_best_interval(mitigation.apply(self.jobs[i], names, self.catalogue)) if names else None
         except _NO_ANSWER:
             return None
 
@@ -219,14 +219,11 @@ class Sets:
         The cost is the wall-clock time of the same work relative to that without mitigations, by the shares of the
         GPU-hours.
         """
-        pairs = list(zip(by_job, self._before_by_job, strict=True))
-        costs = [
-            share * (after or before).cost / before.cost
-            for (after, before), (_, share) in zip(pairs, self.jobs, strict=True)
-        ]
-        ettrs = [(after or before).ettr for after, before in pairs]
-        interval_min = (by_job[0] or self._before_by_job[0]).interval_min if len(by_job) == 1 else None
-        return RunAtBest(float(np.average(ettrs, weights=costs)), sum(costs), interval_min)
+        runs = [after or before for after, before in zip(by_job, self._before_by_job, strict=True)]
+        parts = zip(runs, self._before_by_job, self._described, strict=True)
+        costs = [job.share * run.cost / before.cost for run, before, job in parts]
+        interval_min = runs[0].interval_min if len(runs) == 1 else None
+        return RunAtBest(float(np.average([run.ettr for run in runs], weights=costs)), sum(costs), interval_min)
 
     def price_usd(self, chosen: Iterable[str]) -> float:
         """Return the price of a set. [USD]"""
@@ -355,7 +352,10 @@ class Sets:
             (quickest, alone[quickest]) if quickest and math.isfinite(alone[quickest]) else None,
             (cheapest, self.prices[cheapest]) if cheapest else None,
             self.catalogue,
-            self.described,
+            tuple(
+                job._replace(applicable=frozenset(ids))
+                for job, ids in zip(self._described, self._applicable, strict=True)
+            ),
         )
 
     def _per_month(self, share: float) -> tuple[float, float]:

@@ -108,16 +108,13 @@ def refuse(scenario: Scenario, job: JobInHours, horizon_h: float = math.inf) -> 
             "ettr.simulate does not model elastic together with failures.lifetime: the clocks of idle nodes would have "
             "to stop"
         )
-    for path, has_nodes in (
-        ("failures.lifetime", lifetime and lifetime.shape != 1),
-        ("failures.lemons.cured_automatic", lemons and lemons.cured_automatic),
-        ("failures.lemons.cured_manual", lemons and lemons.cured_manual),
-        ("repair.retire_after", repair and repair.retire_after),
-    ):
-        if has_nodes and scenario.by_rack is not scenario:
-            raise NotModelled(
-                f"ettr.simulate does not model rack together with {path}: inside a rack, nodes have no history"
-            )
+    cured = lemons and (lemons.cured_automatic or lemons.cured_manual)
+    history = cured or (lifetime and lifetime.shape != 1) or (repair and repair.retire_after)
+    if history and scenario.by_rack is not scenario:
+        raise NotModelled(
+            "ettr.simulate does not model rack together with failures.lifetime, repair.retire_after or lemons that "
+            "repair cures: inside a rack, nodes have no history"
+        )
     if not job.include_start and horizon_h < math.inf:
         raise NotModelled("ettr.simulate does not model horizon_h together with job.include_start: false")
 

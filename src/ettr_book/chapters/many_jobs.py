@@ -21,13 +21,13 @@ _COLUMNS = {
 
 def answer(plan: cluster.ClusterPlan) -> Finding:
     """Return the cost of failures for the cluster, and the sizes that cause it."""
-    top, totals = plan.most_costly, plan.totals
+    top = plan.most_costly
     text = say(
         "**{productive:share0} of the GPU-hours are productive.** Failures cost {lost:share} of them: lost work, "
         "restarts and pre-emption. Jobs of {sizes:list} GPUs use {share:share0} of the GPU-hours and cause "
         "{of_lost:share0} of that loss.",
-        productive=totals["productive"],
-        lost=totals["lost_work"] + totals["restart"] + totals["preemption"],
+        productive=plan.totals["productive"],
+        lost=plan.lost_to_failures,
         sizes=top["size"].tolist(),
         share=float(top["share"].sum()),
         of_lost=float(top["lost"].sum()),

@@ -288,16 +288,10 @@ def _power_change_pct(study: str, part: str, before: str, after: str) -> float:
     return float(100 * (power_w[after] / power_w[before] - 1))
 
 
-def _cluster_loss_share_pct(mix: str, least_gpus: int) -> float:
-    """Return the share of the lost work and restarts of a mix in jobs of some size or more. [%]"""
-    plan = cluster.make(mix)
-    return float(100 * plan.lost_shares[plan.by_size["n_gpus"] >= least_gpus].sum())
-
-
 MODELS: dict[str, Callable[..., float]] = {
     **_PEERS,
     "cluster_second_order_pct": lambda mix: 100 * cluster.make(mix).second_order,
-    "cluster_loss_share_pct": _cluster_loss_share_pct,
+    "cluster_loss_share_pct": lambda mix: 100 * float(cluster.make(mix).most_costly["lost"].sum()),
     "daly_interval_min": lambda stall_min, mttf_h: 60 * daly_interval(stall_min / 60, mttf_h),
     "job_mttf_h": job_mttf_h,
     "job_mttf_min": lambda gpu_mttf_h, n_gpus: 60 * gpu_mttf_h / n_gpus,

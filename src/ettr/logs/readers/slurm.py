@@ -23,10 +23,11 @@ from ettr.logs.options import Options
 
 _NEEDED = ("JobID", "State", "Start", "End")
 _USED = ("NodeList", "NNodes", "Partition")
-_COMMAND = (
+COMMAND = (
     "sacct --allusers --duplicates --parsable2 --starttime 2025-01-01 --endtime now "
-    f"--format {','.join((*_NEEDED, *_USED))} > jobs.txt"
+    f"--format {','.join((*_NEEDED, *_USED))},AllocTRES > jobs.txt"
 )
+"""Prints all jobs with their GPUs, for failure rates and for the GPU-hours of a cluster."""
 _HEADER = re.compile(r"(\w+)([^\w\s]+)\w")
 _JOB = re.compile(r"\d+(?:[_+]\d+)?")
 _STEP = re.compile(r"\d+(?:[_+][\d\[\],%-]+)?(?:\.\w+)?")
@@ -149,7 +150,7 @@ def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> N
     elif _is_row(first[1]):
         raise InputError(
             f"{source.name} must have a header, and looks like the output of sacct --noheader, starting with "
-            f"{first[1].strip()[:60]!r}: leave --noheader out ({_COMMAND}), or name the columns in the order of "
+            f"{first[1].strip()[:60]!r}: leave --noheader out ({COMMAND}), or name the columns in the order of "
             f"--format, e.g. `header={[*_NEEDED, *_USED]}`"
         )
     else:
@@ -179,7 +180,7 @@ def _layout(header: str, rows: str = "") -> _Layout:
     if missing:
         raise InputError(
             f"a Slurm log must have the columns {', '.join(_NEEDED)} in its first row, separated by '|'; missing: "
-            f"{', '.join(missing)}; found: {', '.join(names)[:200] or 'nothing'}. To get them: {_COMMAND}"
+            f"{', '.join(missing)}; found: {', '.join(names)[:200] or 'nothing'}. To get them: {COMMAND}"
         )
     return _Layout(rows or delimiter, names)
 
@@ -369,7 +370,7 @@ FORMAT = Format(
     "Slurm accounting (sacct --parsable2)",
     _sniff,
     _read,
-    _COMMAND,
+    COMMAND,
     "JobID|State|Start|End|NodeList|NNodes|Partition\n"
     "71|NODE_FAIL|2025-06-01T10:00:00|2025-06-02T10:00:00|gpu-07|1|big",
 )
