@@ -54,7 +54,7 @@ def check_scenario(run) -> None:
     from ettr import Scenario, budget
 
     assert Scenario.parse(run.to_yaml()) == run, "it changes when written and read"
-    assert 0 <= budget.exact(run).ettr <= 1, "ETTR outside 0 to 1"
+    assert 0 <= budget.exact(budget.simplified(run).scenario).ettr <= 1, "ETTR outside 0 to 1"
 
 
 def gpu(data: bytes, _: Path) -> None:

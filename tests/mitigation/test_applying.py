@@ -132,8 +132,9 @@ def test_rack_spares_are_modelled_where_there_are_racks():
     assert mitigation.missing(Scenario.load("llama3-405b"), entry) == ("rack",)
     run = mitigation.apply(gb200.override({"rack.n_used": None}), entry.id)
     assert run.rack.n_used == 64 and run.cluster == gb200.cluster
-    servers = Scenario.of({"cluster": {"n_gpus": 512}, "failures": {"job_mttf_h": 20}, "rack": {"n_gpus": 32}})
-    assert mitigation.apply(servers, entry.id).rack.n_used == 24  # eight ninths in whole servers
+    small = Scenario.of({"cluster": {"n_gpus": 512}, "failures": {"job_mttf_h": 20}, "rack": {"n_gpus": 32}})
+    with pytest.raises(InputError, match="n_used must be <= 32"):  # the entry is about racks of 72
+        mitigation.apply(small, entry.id)
 
 
 def test_what_was_taken_away_comes_back(completed):
