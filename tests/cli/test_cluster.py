@@ -54,6 +54,7 @@ def test_classes_and_mixes_are_answered(ettr, write):
         ),
         ("job,gpus,start,end,state\n1,8,2026-06-01 10:00,2026-06-01 09:00,COMPLETED\n", [], "End before Start"),
         (ROWS, ["--gpus", "16"], "up to 24 GPUs at a time, more than the 16 GPUs"),
+        (ROWS, ["--set", "failures.rate_per_1000_node_days=5"], "failures are counted in jobs.csv"),
         (ROWS, ["--gpus", "0"], "--gpus must be >= 1 GPU, got 0"),
         (CLASSES, [], "needs the GPUs of the cluster"),
         (CLASSES, ["--set", "cluster.n_gpus=8192"], "give --gpus or --gpus-per-node"),

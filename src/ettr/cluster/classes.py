@@ -218,7 +218,7 @@ def _number(text: str) -> float:
 
 
 def run_of(jobs: JobClass, common: Scenario, rate: float) -> Scenario:
-    """Return the run of a class: what all jobs have in common, with its size and times, and without an end.
+    """Return the run of a class: the common scenario with the size, the times and the failure rate of the class.
 
     A job smaller than a node fails with its node, so its node has only the GPUs of the job.
     """
@@ -228,8 +228,6 @@ def run_of(jobs: JobClass, common: Scenario, rate: float) -> Scenario:
         PER_NODE: per_node,
         RATE: rate,
         INTERVAL: jobs.interval_min or common.interval_min,
-        "job.productive_h": None,
-        "job.tokens": None,
     }
     values |= {"checkpoint.stall_s": jobs.stall_s} if jobs.stall_s is not None else {}
     values |= {"recovery.restart_min": jobs.restart_min} if jobs.restart_min is not None else {}

@@ -27,7 +27,7 @@ from ettr.files.opening import STDIN
 from ettr.plan.report import BOUND
 from ettr.ranges import median_rate
 from ettr.scenario import Scenario
-from ettr.scenario.paths import INTERVAL, N_GPUS, PER_NODE
+from ettr.scenario.paths import INTERVAL, N_GPUS, PER_NODE, RATE
 from ettr.scenario.sections import OF_TOKENS
 
 HOURLY_MIN = 60.0
@@ -142,6 +142,8 @@ def _of_accounting(
             f"the jobs of {accounting.source} use up to {accounting.most_gpus:,} GPUs at a time, more than the "
             f"{n_gpus:,} GPUs of the cluster: jobs overlap that cannot, or the cluster is larger"
         )
+    if ignored := [path for path in changes if path.startswith("failures.")]:
+        raise InputError(f"{ignored[0]} cannot be set: failures are counted in {accounting.source}")
     per_node = accounting.gpus_per_node
     whole = math.ceil((n_gpus or accounting.most_gpus) / per_node) * per_node
     common = _common(common, whole, whole, changes, per_node)
@@ -154,7 +156,8 @@ def _of_accounting(
     comparison = cohorts_differ(n_failures, node_days, [of_size.label for of_size in classes])
     differ = comparison is not None and comparison.p < DIFFERENT
     most = np.array([gamma_interval(0.5, days, 2 * BOUND - 1).high for days in (node_days.sum(), *node_days)])
-    overall = rate.per_1000_node_days or most[0]
+    overall = float(rate.per_1000_node_days or most[0])
+    common = common.override({RATE: overall})  # the counted rate, for the plans of other sizes
     rates = (
         np.where(table["rate"] > 0, table["rate"], np.minimum(most[1:], overall)) if differ else [overall] * len(table)
     )
