@@ -56,6 +56,7 @@ def jobs_by_size(answer: ClusterPlan, *, title: str = "", subtitle: str = "") ->
         f"Jobs of {listed(top['size'].tolist())} GPUs are {pct(top['share'].sum(), 0)} of the GPU-hours and "
         f"{pct(top['lost'].sum(), 0)} of the losses to failures"
     )
+    finding = finding if len(top) else "No GPU-hours are lost to failures"
     return finish(
         chart,
         title=title or finding,

@@ -21,18 +21,19 @@ _COLUMNS = {
 
 def answer(plan: cluster.ClusterPlan) -> Finding:
     """Return the cost of failures for the cluster, and the sizes that cause it."""
-    top = plan.most_costly
+    top, none = plan.most_costly, "**{productive:share0} of the GPU-hours are productive.** No job failed."
     text = say(
         "**{productive:share0} of the GPU-hours are productive.** Failures cost {lost:share} of them: lost work, "
         "restarts and pre-emption. Jobs of {sizes:list} GPUs use {share:share0} of the GPU-hours and cause "
         "{of_lost:share0} of that loss.",
+        none,
         productive=plan.totals["productive"],
         lost=plan.lost_to_failures,
         sizes=top["size"].tolist(),
-        share=float(top["share"].sum()),
+        share=float(top["share"].sum()) if len(top) else None,
         of_lost=float(top["lost"].sum()),
     )
-    return Finding("Few large jobs cause most of the loss", text)
+    return Finding("Productive share of a cluster", text)
 
 
 def by_size(plan: cluster.ClusterPlan) -> CaptionedTable:
