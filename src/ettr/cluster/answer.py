@@ -312,7 +312,7 @@ class ClusterPlan(Answer):
 
     @property
     def _largest(self) -> str:
-        """How the set differs from that of the largest job, as a sentence."""
+        """The difference from the set of the largest job, as a sentence."""
         ours, largest = self.recommendation, self.of_largest
         assert ours is not None
         assert largest is not None
@@ -326,7 +326,7 @@ class ClusterPlan(Answer):
         return f"The set for one job of {size} alone {' and '.join(parts)}."
 
     def _assumptions(self) -> Iterator[str]:
-        """Yield what is assumed for all jobs, and what the accounting leaves open."""
+        """Yield the values that all jobs share, and the limits of the accounting."""
         recovery, stall_s, rate = self.common.recovery, self.common.checkpoint.stall_s, self.rate.per_1000_node_days
         yield (
             f"All jobs have, assumed unless you set it: a checkpoint every {duration(self.common.interval_h)} with a "

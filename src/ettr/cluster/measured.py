@@ -89,8 +89,8 @@ def measured(accounting: Accounting, run: Scenario, interval_min: float) -> Hour
     >>> from ettr import cluster
     >>> frame = pd.DataFrame({"job": [1], "gpus": [8], "start": [0.0], "end": [10.0], "state": ["NODE_FAIL"]})
     >>> run = cluster.usual(8).override({"recovery.detection_min": 0})
-    >>> found = measured(cluster.from_frame(frame), run, interval_min=60)
-    >>> f"{found.by_size['lost_work'].iloc[0]:.2f}"  # half an hour of ten
+    >>> hours = measured(cluster.from_frame(frame), run, interval_min=60)
+    >>> f"{hours.by_size['lost_work'].iloc[0]:.2f}"  # half an hour of ten
     '0.05'
     """
     runs, hours_per_event = _with_losses(accounting, run, interval_min)

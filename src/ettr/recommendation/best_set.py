@@ -19,13 +19,7 @@ from ettr.core.errors import InputError, NotModelled, OutsideValidity
 from ettr.core.sentences import listed
 from ettr.core.units import H_PER_MONTH, MIN_PER_H
 from ettr.mitigation import Catalogue, Mitigation
-from ettr.recommendation.answer import (
-    Alternative,
-    JobsOfASize,
-    Recommendation,
-    RecommendedStep,
-    months_in_words,
-)
+from ettr.recommendation.answer import Alternative, JobsOfASize, Recommendation, RecommendedStep, months_in_words
 from ettr.recommendation.ranges import weights
 from ettr.scenario import Scenario
 from ettr.scenario.paths import INTERVAL
@@ -214,7 +208,7 @@ class Sets:
             return None
 
     def _together(self, by_job: Sequence[RunAtBest | None]) -> RunAtBest:
-        """Return all jobs as one run; those without an answer are as they are without mitigations.
+        """Return all jobs as one run; mitigations do not change those without an answer.
 
         The cost is the wall-clock time of the same work relative to that without mitigations, by the shares of the
         GPU-hours.
