@@ -9,7 +9,8 @@ import pytest
 import scipy.stats
 
 from ettr import Scenario, budget, plan, simulate
-from ettr.plan.single_run import count_quantile, prediction_interval
+from ettr.core.probability import count_quantile
+from ettr.plan.single_run import prediction_interval
 
 JOB_H = 48.0
 

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import scipy
 
+from ettr.core.probability import binomial_from, negative_binomial_from, poisson_from
 from ettr.core.units import H_PER_DAY
 from ettr.core.validity import above_zero
 from ettr.failures.dispersion import node_dispersion
@@ -203,7 +204,7 @@ def _histories(failures: pd.DataFrame, window_h: float) -> pd.DataFrame:
     n = np.bincount(code)
     first, n_soon = np.cumsum(n) - n, np.bincount(code, soon).astype(int)
     soon_expected = expected_soon_of(n, within_h, window_h)
-    is_chain = scipy.stats.poisson.sf(n_soon - 1, soon_expected) < SIGNIFICANT
+    is_chain = poisson_from(n_soon, soon_expected) < SIGNIFICANT
     return pd.DataFrame(
         {
             "n_failures": n,
@@ -220,17 +221,16 @@ def _histories(failures: pd.DataFrame, window_h: float) -> pd.DataFrame:
 
 def _holm_p(counts: np.ndarray, weight: np.ndarray, total: float, n_nodes: int, index: float = 1.0) -> np.ndarray:
     """Step-down p-values (Holm 1979): binomial, or negative binomial with an index of dispersion above 1."""
-    alone = scipy.stats.binom.sf(counts - 1, counts.sum(), np.minimum(weight / total, 1.0))
+    alone = binomial_from(counts, counts.sum(), np.minimum(weight / total, 1.0))
     order = np.lexsort((-counts, alone))
     # from the worst node on, each is tested against the failures and the weight of the nodes not yet tested
     n_left = counts.sum() - (np.cumsum(counts[order]) - counts[order])
     left = np.maximum(total - (np.cumsum(weight[order]) - weight[order]), weight[order])
     share = weight[order] / left
     if index > 1:
-        # mean n w / W and variance index times the mean: size = mean / (index - 1), success probability 1 / index
-        p = scipy.stats.nbinom.sf(counts[order] - 1, n_left * share / (index - 1), 1 / index)
+        p = negative_binomial_from(counts[order], n_left * share, index)
     else:
-        p = scipy.stats.binom.sf(counts[order] - 1, n_left, share)
+        p = binomial_from(counts[order], n_left, share)
     # Holm: times the nodes left, and never below the p-value of a worse node
     adjusted = np.minimum(np.maximum.accumulate(p * np.maximum(n_nodes - np.arange(len(order)), 1)), 1.0)
     values = np.empty(len(order))
@@ -266,8 +266,8 @@ def _lift(counts: np.ndarray, weight: np.ndarray, total: float, beyond: np.ndarr
     # given the sum of the node's and the others' failures, the node's are binomial: Clopper-Pearson for its share,
     # and share / (1 - share) is the ratio of counts
     tail = (1 - _LEVEL) / 2
-    share_low = np.where(counts > 0, scipy.stats.beta.ppf(tail, np.maximum(counts, 1), n_others + 1), 0.0)
-    share_high = scipy.stats.beta.isf(tail, counts + 1, n_others) if n_others else np.ones(len(counts))
+    share_low = np.where(counts > 0, scipy.special.betaincinv(np.maximum(counts, 1), n_others + 1, tail), 0.0)
+    share_high = scipy.special.betainccinv(counts + 1, n_others, tail) if n_others else np.ones(len(counts))
     with np.errstate(divide="ignore"):
         low, high = (share / (1 - share) * others / weight for share in (share_low, share_high))
         return {"expected": expected, "lift": counts / expected, "low": low, "high": high}
@@ -285,5 +285,5 @@ def _remarks(table: pd.DataFrame, seen_h: pd.DataFrame) -> np.ndarray:
 def _comes_back(table: pd.DataFrame, n_tested: int) -> np.ndarray:
     """Whether a node fails soon after its returns more often than its own rate explains (Bonferroni)."""
     soon, expected = table["n_soon"].to_numpy(dtype=float), table["soon_expected"].to_numpy()
-    p = scipy.stats.poisson.sf(soon - 1, expected) * max(n_tested, 1)
+    p = poisson_from(soon, expected) * max(n_tested, 1)
     return np.asarray((p < SIGNIFICANT) & (poisson_interval(soon, _LEVEL)[0] >= RETEST_LIFT * expected))

@@ -9,6 +9,7 @@ import numpy as np
 import scipy
 
 from ettr.core.errors import InputError
+from ettr.core.probability import chi2_tail, student_upper
 from ettr.core.validity import above_zero, at_least_zero
 from ettr.failures.rates import FailureRate, failure_rate, gamma_interval
 from ettr.failures.window import checked_level, checked_starts
@@ -109,7 +110,7 @@ def over_dispersion(start_h: Any, window_h: float) -> Dispersion:
     blocks = counts.size
     measured = _index(counts)
     tested = _counts(start, window, _n_blocks(start.size))
-    p = float(scipy.stats.chi2.sf((tested.size - 1) * _index(tested), tested.size - 1))
+    p = float(chi2_tail((tested.size - 1) * _index(tested), tested.size - 1))
     return Dispersion(max(1.0, measured), measured, blocks, window / blocks, blocks - 1.0, p)
 
 
@@ -147,7 +148,7 @@ def local_dispersion(start_h: Any, window_h: float) -> Dispersion:
     # half the mean squared difference of neighbours is the variance without a slow trend (von Neumann)
     measured = float((np.diff(counts) ** 2).sum() / (2 * steps * counts.mean()))
     dof = 2 * steps**2 / (3 * counts.size - 4)
-    p = float(scipy.stats.chi2.sf(dof * measured, dof))
+    p = float(chi2_tail(dof * measured, dof))
     return Dispersion(max(1.0, measured), measured, counts.size, window / counts.size, dof, p)
 
 
@@ -195,7 +196,7 @@ def node_dispersion(
         return Dispersion(1.0, 1.0, n_nodes, float(window_h), max(dof, 1.0), 1.0)
     # Pearson's sum with the square expanded: sum n_i^2 / (w_i m) - n, to which nodes without failures add nothing
     measured = float(((failed**2 / weights).sum() * total_weight / n_events - n_events) / dof)
-    p = float(scipy.stats.chi2.sf(dof * measured, dof))
+    p = float(chi2_tail(dof * measured, dof))
     return Dispersion(max(1.0, measured), measured, n_nodes, float(window_h), dof, p)
 
 
@@ -264,7 +265,7 @@ def tail_quantile(level: float, dof: float | None = None) -> float:
     (1.96, 2.2)
     """
     tail = (1 - checked_level(level)) / 2
-    return float(scipy.stats.norm.isf(tail) if dof is None else scipy.stats.t.isf(tail, above_zero("dof", dof)))
+    return float(-scipy.special.ndtri(tail) if dof is None else student_upper(tail, above_zero("dof", dof)))
 
 
 def widening(dof: float | None, level: float) -> float:
@@ -286,7 +287,8 @@ def two_sided_p(z: float, dof: float | None = None) -> float:
     >>> round(two_sided_p(1.96), 3), round(two_sided_p(1.96, dof=11), 3)
     (0.05, 0.076)
     """
-    return float(2 * (scipy.stats.norm.sf(abs(z)) if dof is None else scipy.stats.t.sf(abs(z), above_zero("dof", dof))))
+    tail = scipy.special.ndtr(-abs(z)) if dof is None else scipy.special.stdtr(above_zero("dof", dof), -abs(z))
+    return float(2 * tail)
 
 
 def _n_blocks(n_events: int) -> int:

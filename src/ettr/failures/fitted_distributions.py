@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -84,94 +83,151 @@ class CensoredGaps:
         return np.where(steps == 0, self.limit_h / 2, stamped)
 
 
+Fitted = tuple[np.ndarray, np.ndarray]
+"""Shapes and scales. [1, h]"""
+
+
 @dataclass(frozen=True)
 class Family:
-    """A distribution with shape and scale: SciPy's class, a quick fit to exact gaps, random draws, and its CDF."""
+    """A distribution with shape and scale: its logarithms for scale 1, a quick fit to exact gaps, and random draws.
 
-    scipy: Any
+    Attributes
+    ----------
+    has_shape : bool
+        False for the exponential, whose shape is 1.
+    log_density, log_survival, log_cdf : callable
+        Functions of gaps in units of the scale, and of the shape.
+    quick : callable
+        Maximum likelihood for rows of exact gaps: a shape and a scale for each row.
+    draw : callable
+        Random gaps from a generator, a shape, a scale and the size of the sample.
+    """
+
     has_shape: bool
-    quick: Callable[[np.ndarray], tuple[float, float]]
+    log_density: Callable[[Any, Any], Any]
+    log_survival: Callable[[Any, Any], Any]
+    log_cdf: Callable[[Any, Any], Any]
+    quick: Callable[[np.ndarray], Fitted]
     draw: Callable[[np.random.Generator, float, float, tuple[int, int]], np.ndarray]
-    cdf: Callable[[np.ndarray, Any, Any], np.ndarray]
-
-    def law(self, shape: float, scale: float) -> Any:
-        """Return SciPy's distribution with these parameters."""
-        return self.scipy(*((shape,) if self.has_shape else ()), scale=scale)
 
     def log_likelihood(self, gaps: CensoredGaps, shape: float, scale: float) -> float:
         """Return the log-likelihood: density of exact gaps, CDF of left-censored, survival of right-censored ones."""
-        law = self.law(shape, scale)
-        total = law.logpdf(gaps.resolved).sum()
-        if n_unresolved := np.count_nonzero(gaps.unresolved):
-            total += n_unresolved * law.logcdf(gaps.limit_h)
-        return float(total + law.logsf(gaps.open_h).sum())
+        resolved = gaps.resolved
+        with np.errstate(divide="ignore"):  # a gap may be impossible at this shape and scale
+            total = self.log_density(resolved / scale, shape).sum() - resolved.size * np.log(scale)
+            if n_unresolved := np.count_nonzero(gaps.unresolved):
+                total += n_unresolved * self.log_cdf(gaps.limit_h / scale, shape)
+            return float(total + self.log_survival(gaps.open_h / scale, shape).sum())
 
     def fit(self, gaps: CensoredGaps) -> tuple[float, float]:
         """Return shape and scale by maximum likelihood with censoring, starting from the quick fit."""
-        shape, scale = self.quick(gaps.placed)
-        censored = scipy.stats.CensoredData(
-            uncensored=gaps.resolved,
-            left=np.full(np.count_nonzero(gaps.unresolved), gaps.limit_h),
-            right=gaps.open_h,
-        )
+        shapes, scales = self.quick(gaps.placed[None, :])
+        n = gaps.length_h.size
+
+        def cost(logs: np.ndarray) -> float:
+            at = np.exp(logs)
+            return min(-self.log_likelihood(gaps, at[0] if self.has_shape else 1.0, at[-1]) / n, _IMPOSSIBLE)
+
+        start = np.log([*shapes, *scales] if self.has_shape else scales)
         with np.errstate(all="ignore"):  # the search may try a scale at which an open gap is impossible
-            shapes = (shape,) if self.has_shape else ()
-            parameters = self.scipy.fit(
-                censored, *shapes, floc=0, scale=scale, optimizer=partial(_search, gaps.length_h.size)
-            )
-        return (float(parameters[0]) if self.has_shape else 1.0), float(parameters[-1])
+            # BFGS in the logarithms: a simplex stops after four digits and takes five times as long
+            optimum = scipy.optimize.minimize(cost, start, method="BFGS", options={"gtol": 1e-6})
+        at = np.exp(optimum.x)
+        return (float(at[0]) if self.has_shape else 1.0), float(at[-1])
 
 
-def _search(n: int, function: Any, start: Any, args: tuple[Any, ...] = (), disp: int = 0) -> Any:
-    """BFGS in the logarithms: SciPy's default simplex stops after four digits and takes five times as long."""
-    optimum = scipy.optimize.minimize(
-        lambda logs: function(np.exp(logs), *args) / n, np.log(start), method="BFGS", options={"gtol": 1e-6}
-    )
-    return np.exp(optimum.x)
+_IMPOSSIBLE = 1e5
+"""Cost per gap of parameters at which a gap is impossible, in place of infinity."""
+_STEPS = 50
+"""Most steps of Newton's method; it needs fewer than ten."""
 
 
-def _quick_weibull(gaps: np.ndarray) -> tuple[float, float]:
-    """Weibull shape and scale: the logarithm of a Weibull variable is a Gumbel variable."""
-    location, spread = scipy.stats.gumbel_l.fit(np.log(gaps))
-    return 1 / float(spread), float(np.exp(location))
+def _newton(shape: np.ndarray, excess: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+    """Solve for the shape of each row, with a function that returns an excess and its slope in the shape."""
+    for _ in range(_STEPS):
+        value, slope = excess(shape)
+        step = value / slope
+        shape = np.where(step < shape, shape - step, shape / 2)  # stays positive
+        if (np.abs(step) <= 1e-14 * shape).all():
+            break
+    return shape
 
 
-def _quick_gamma(gaps: np.ndarray) -> tuple[float, float]:
-    """Gamma shape and scale of exact gaps."""
-    shape, _, scale = scipy.stats.gamma.fit(gaps, floc=0)
-    return float(shape), float(scale)
+def _quick_weibull(gaps: np.ndarray) -> Fitted:
+    r"""Shape k and scale, where :math:`\sum x^k \ln x / \sum x^k - 1/k` is the mean of :math:`\ln x`."""
+    longest = gaps.max(axis=1, keepdims=True)
+    logs = np.log(gaps / longest)
+    mean = logs.mean(axis=1)
+
+    def excess(shape: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        power = np.exp(shape[:, None] * logs)
+        power /= power.sum(axis=1, keepdims=True)
+        first = (power * logs).sum(axis=1)
+        spread = (power * logs**2).sum(axis=1) - first**2
+        return first - 1 / shape - mean, spread + shape**-2
+
+    # the standard deviation of the logarithm is pi / sqrt(6) over the shape
+    shape = _newton(np.pi / np.sqrt(6) / np.maximum(logs.std(axis=1), 1e-9), excess)
+    power = np.exp(shape[:, None] * logs).mean(axis=1)
+    return shape, longest[:, 0] * power ** (1 / shape)
+
+
+def _quick_gamma(gaps: np.ndarray) -> Fitted:
+    r"""Shape k and scale, where :math:`\ln k - \psi(k)` is the log of the mean minus the mean of the logs."""
+    mean = gaps.mean(axis=1)
+    distance = np.maximum(np.log(mean) - np.log(gaps).mean(axis=1), 1e-12)
+
+    def excess(shape: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        value = np.log(shape) - scipy.special.digamma(shape) - distance
+        return value, 1 / shape - scipy.special.zeta(2, shape)
+
+    # Minka's approximation (2002) as start
+    start = (3 - distance + np.sqrt((distance - 3) ** 2 + 24 * distance)) / (12 * distance)
+    shape = _newton(start, excess)
+    return shape, mean / shape
+
+
+def _quick_lognormal(gaps: np.ndarray) -> Fitted:
+    """Standard deviation of the logarithms, and exp of their mean."""
+    logs = np.log(gaps)
+    return logs.std(axis=1), np.exp(logs.mean(axis=1))
 
 
 FAMILIES = {
     "exponential": Family(
-        scipy.stats.expon,
         False,
-        lambda gaps: (1.0, float(gaps.mean())),
-        lambda rng, shape, scale, size: rng.exponential(scale, size),
-        lambda gaps, shape, scale: -np.expm1(-gaps / scale),
+        log_density=lambda x, shape: -x,
+        log_survival=lambda x, shape: -x,
+        log_cdf=lambda x, shape: np.log(-np.expm1(-x)),
+        quick=lambda gaps: (np.ones(len(gaps)), gaps.mean(axis=1)),
+        draw=lambda rng, shape, scale, size: rng.exponential(scale, size),
     ),
     "weibull": Family(
-        scipy.stats.weibull_min,
         True,
-        _quick_weibull,
-        lambda rng, shape, scale, size: scale * rng.weibull(shape, size),
-        lambda gaps, shape, scale: -np.expm1(-((gaps / scale) ** shape)),
+        log_density=lambda x, shape: np.log(shape) + (shape - 1) * np.log(x) - x**shape,
+        log_survival=lambda x, shape: -(x**shape),
+        log_cdf=lambda x, shape: np.log(-np.expm1(-(x**shape))),
+        quick=_quick_weibull,
+        draw=lambda rng, shape, scale, size: scale * rng.weibull(shape, size),
     ),
     "gamma": Family(
-        scipy.stats.gamma,
         True,
-        _quick_gamma,
-        lambda rng, shape, scale, size: rng.gamma(shape, scale, size),
-        lambda gaps, shape, scale: scipy.special.gammainc(shape, gaps / scale),
+        log_density=lambda x, shape: (shape - 1) * np.log(x) - x - scipy.special.gammaln(shape),
+        log_survival=lambda x, shape: np.log(scipy.special.gammaincc(shape, x)),
+        log_cdf=lambda x, shape: np.log(scipy.special.gammainc(shape, x)),
+        quick=_quick_gamma,
+        draw=lambda rng, shape, scale, size: rng.gamma(shape, scale, size),
     ),
     "lognormal": Family(
-        scipy.stats.lognorm,
         True,
-        lambda gaps: (float(np.log(gaps).std()), float(np.exp(np.log(gaps).mean()))),
-        lambda rng, shape, scale, size: rng.lognormal(np.log(scale), shape, size),
-        lambda gaps, shape, scale: scipy.special.ndtr(np.log(gaps / scale) / shape),
+        log_density=lambda x, shape: -np.log(x * shape) - np.log(2 * np.pi) / 2 - (np.log(x) / shape) ** 2 / 2,
+        log_survival=lambda x, shape: scipy.special.log_ndtr(-np.log(x) / shape),
+        log_cdf=lambda x, shape: scipy.special.log_ndtr(np.log(x) / shape),
+        quick=_quick_lognormal,
+        draw=lambda rng, shape, scale, size: rng.lognormal(np.log(scale), shape, size),
     ),
 }
+"""The distributions by name."""
 
 
 def fit_distributions(
@@ -219,8 +275,9 @@ def fit_distributions(
 
 def _distance(family: Family, gaps: np.ndarray) -> np.ndarray:
     """Kolmogorov-Smirnov distance of each row of gaps from its own quick fit."""
-    fits = np.array([family.quick(row) for row in gaps])
-    expected = family.cdf(np.sort(gaps, axis=1), fits[:, :1], fits[:, 1:])
+    shape, scale = (fitted[:, None] for fitted in family.quick(gaps))
+    with np.errstate(divide="ignore"):
+        expected = np.exp(family.log_cdf(np.sort(gaps, axis=1) / scale, shape))
     n = gaps.shape[1]
     above = (np.arange(1, n + 1) / n - expected).max(axis=1)
     below = (expected - np.arange(n) / n).max(axis=1)

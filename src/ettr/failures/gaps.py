@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import scipy
 
 from ettr.core.errors import InputError
+from ettr.core.probability import chi2_tail
 from ettr.core.validity import at_least_zero
 from ettr.failures.fitted_distributions import COLUMNS, CensoredGaps, fit_distributions
 from ettr.failures.window import checked_level, checked_starts, in_order
@@ -260,4 +260,4 @@ def _memoryless_p(table: pd.DataFrame) -> float:
     """Twice the smaller p-value of likelihood ratio and Kolmogorov-Smirnov test (Bonferroni)."""
     by_name = table.set_index("distribution")
     gain = 2 * (by_name.loc["weibull", "log_likelihood"] - by_name.loc["exponential", "log_likelihood"])
-    return float(min(1.0, 2 * min(scipy.stats.chi2.sf(max(gain, 0.0), 1), by_name.loc["exponential", "ks_p"])))
+    return float(min(1.0, 2 * min(chi2_tail(max(gain, 0.0), 1), by_name.loc["exponential", "ks_p"])))

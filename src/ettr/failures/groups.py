@@ -11,6 +11,7 @@ import pandas as pd
 import scipy
 
 from ettr.core.errors import InputError
+from ettr.core.probability import chi2_tail
 from ettr.core.validity import above_zero, at_least_zero
 from ettr.failures.dispersion import widening
 from ettr.failures.lemons import monte_carlo_p
@@ -309,13 +310,13 @@ def _equal_rates_p(counts: np.ndarray, days: np.ndarray, phi: float, dof: float 
     if free == 1:
         p = float(scipy.stats.binomtest(int(counts[0]), int(total), shares[0]).pvalue)
     elif expected.min() >= _DENSE:
-        p = float(scipy.stats.chi2.sf(squares, free))
+        p = float(chi2_tail(squares, free))
     else:
         drawn = np.random.default_rng(seed).multinomial(int(total), shares, _DRAWS)
         p = monte_carlo_p(squares, ((drawn - expected) ** 2 / expected).sum(axis=1))
     if phi > 1 or dof is not None:
         scaled = squares / phi
-        with_phi = scipy.stats.chi2.sf(scaled, free) if dof is None else scipy.stats.f.sf(scaled / free, free, dof)
+        with_phi = chi2_tail(scaled, free) if dof is None else scipy.special.fdtrc(free, dof, scaled / free)
         return max(p, float(with_phi))
     return p
 

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import scipy
 
 from ettr.core.errors import InputError
+from ettr.core.probability import chi2_tail
 from ettr.core.validity import above_zero
 from ettr.failures.outages import seen_nodes, starts_in_window
 
@@ -173,7 +175,7 @@ def _dispersion(counts: np.ndarray, n_nodes: int, rng: np.random.Generator) -> t
 
     observed = float(index(float((counts.astype(float) ** 2).sum())))
     if mean >= _DENSE or n_events > _MOST_DRAWN:
-        return observed, float(scipy.stats.chi2.sf((n_nodes - 1) * observed, n_nodes - 1))
+        return observed, float(chi2_tail((n_nodes - 1) * observed, n_nodes - 1))
     return observed, monte_carlo_p(observed, index(_drawn_squares(n_events, n_nodes, rng)))
 
 
@@ -213,7 +215,7 @@ def _ranks(half: np.ndarray, n_nodes: int) -> np.ndarray:
     """Ranks of failed nodes among all nodes, minus the shared rank of the nodes without a failure in this half."""
     others = n_nodes - int((half > 0).sum())
     ranks = np.zeros(len(half))
-    ranks[half > 0] = scipy.stats.rankdata(half[half > 0]) + (others - 1) / 2
+    ranks[half > 0] = pd.Series(half[half > 0]).rank().to_numpy() + (others - 1) / 2
     return ranks
 
 
@@ -238,7 +240,7 @@ def _p_value(first: np.ndarray, second: np.ndarray, n_nodes: int, rng: np.random
     # only nonzero values change the sum, so only the fewer of them need a random node
     few, many = sorted((first[first != 0], second[second != 0]), key=len)
     if len(few) > _MOST_PLACED:
-        return float(scipy.stats.norm.sf(correlation * np.sqrt(n_nodes - 1)))
+        return float(scipy.special.ndtr(-correlation * np.sqrt(n_nodes - 1)))
     drawn = np.empty(DRAWS)
     for draw in range(DRAWS):
         place = rng.choice(n_nodes, len(few), replace=False)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-import scipy
 
 from ettr.core.errors import InputError
 from ettr.core.validity import at_least_zero
+from ettr.failures.dispersion import tail_quantile
 from ettr.failures.fitted_distributions import FAMILIES, CensoredGaps, wald
 from ettr.failures.outages import Outages
 from ettr.failures.rates import binomial_interval
@@ -121,11 +120,11 @@ def kaplan_meier(duration_h: Any, observed: Any, level: float = 0.95, ages_h: An
 
     Notes
     -----
-    :math:`S(t) = \prod_{t_i \le t} (1 - d_i / n_i)` (Kaplan and Meier 1958), from :func:`scipy.stats.ecdf`. Before the
-    first censored unit the survivors are a binomial count, and before the first failure so are those among the units
-    still at risk: there the interval is exact (Clopper and Pearson 1934). Elsewhere, and for more than 1,000 units of
-    which some failed, it is Greenwood's interval on the scale of :math:`\log(-\log S)`. Where :math:`S` reaches 0 that
-    scale ends: ``low`` is 0 and ``high`` keeps its last value.
+    :math:`S(t) = \prod_{t_i \le t} (1 - d_i / n_i)` (Kaplan and Meier 1958). Before the first censored unit the
+    survivors are a binomial count, and before the first failure so are those among the units still at risk: there the
+    interval is exact (Clopper and Pearson 1934). Elsewhere, and for more than 1,000 units of which some failed, it is
+    Greenwood's interval on the scale of :math:`\log(-\log S)`. Where :math:`S` reaches 0 that scale ends: ``low`` is 0
+    and ``high`` keeps its last value.
 
     Examples
     --------
@@ -139,13 +138,16 @@ def kaplan_meier(duration_h: Any, observed: Any, level: float = 0.95, ages_h: An
     failed, censored = np.sort(duration[ended]), np.sort(duration[~ended])
     # the curve starts before 0 h, because lifetimes may end at 0 h
     age = np.append(-1.0, np.unique(failed)) if ages_h is None else at_least_zero("ages_h", ages_h, unit="h")
-    curve = scipy.stats.ecdf(scipy.stats.CensoredData(uncensored=failed, right=censored)).sf
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # no interval before the first failure and at the end
-        ends = curve.confidence_interval(level, method="log-log")
-    survival, low, high = (end.evaluate(age) for end in (curve, ends.low, ends.high))
-    before_last = failed[failed < duration.max(initial=0.0)][-1:]
-    low[survival == 0], high[survival == 0] = 0.0, (*ends.high.evaluate(before_last), 1.0)[0]
+    times, n_ended = np.unique(failed, return_counts=True)
+    at_risk = len(duration) - np.searchsorted(failed, times) - np.searchsorted(censored, times)
+    with np.errstate(divide="ignore", invalid="ignore"):  # no interval where the curve reaches 0
+        curve = np.cumprod((at_risk - n_ended) / at_risk)
+        error = np.sqrt(np.cumsum(n_ended / (at_risk * (at_risk - n_ended)))) / np.log(curve)
+        lowest, highest = (curve ** np.exp(sign * tail_quantile(level) * error) for sign in (-1, 1))
+    survival, low, high = (
+        np.append(1.0, values)[np.searchsorted(times, age, side="right")] for values in (curve, lowest, highest)
+    )
+    low[survival == 0], high[survival == 0] = 0.0, np.append([1.0, 1.0], highest)[-2]  # the value before the last
     n_failed, n_left = np.searchsorted(failed, age, side="right"), np.searchsorted(censored, age)
     # Clopper-Pearson where survivors are binomial: no failure yet, or nothing censored yet
     exact = (n_failed == 0) | ((n_left == 0) & (len(duration) <= MOST_EXACT))
@@ -191,10 +193,9 @@ def fit_lifetimes(duration_h: Any, observed: Any, level: float = 0.95) -> Lifeti
 
     Notes
     -----
-    Maximum likelihood with censoring by :class:`scipy.stats.CensoredData`, the same fit as that of the times between
-    failures (`fitted_distributions`). The interval is Wald's for :math:`\ln k`, from the curvature of the likelihood.
-    Lifetimes are treated as independent. Nodes of unequal rates lower the shape of the pooled lifetimes even if the
-    hazard of no node falls.
+    Maximum likelihood with censoring, the same fit as that of the times between failures (`fitted_distributions`). The
+    interval is Wald's for :math:`\ln k`, from the curvature of the likelihood. Lifetimes are treated as independent.
+    Nodes of unequal rates lower the shape of the pooled lifetimes even if the hazard of no node falls.
 
     Examples
     --------

@@ -11,6 +11,7 @@ import pandas as pd
 import scipy
 
 from ettr.core.errors import UnknownName
+from ettr.core.probability import poisson_from
 from ettr.core.results import FailureLog
 from ettr.failures import dispersion, gaps, groups, lifetimes, repairs, repeats, roles, trend
 from ettr.failures.bad_nodes import BadNodes, failures_apart
@@ -253,8 +254,9 @@ def _counts_of(node: np.ndarray, n_nodes: int, last: int) -> pd.DataFrame:
     observed[0] = n_nodes - per_node.size
     order = np.arange(last + 1)
     # nodes of one rate: N Poisson(k; n / N), with the upper tail in the last row
-    expected = n_nodes * scipy.stats.poisson.pmf(order, per_node.sum() / n_nodes)
-    expected[-1] = n_nodes * scipy.stats.poisson.sf(last - 1, per_node.sum() / n_nodes)
+    mean = per_node.sum() / n_nodes
+    expected = n_nodes * np.exp(scipy.special.xlogy(order, mean) - scipy.special.gammaln(order + 1) - mean)
+    expected[-1] = n_nodes * poisson_from(last, mean)
     labels = [str(n) for n in order[:-1]] + [f"{last}+"]
     rows: dict[str, Any] = {"failures": labels, "order": order}
     return pd.concat(

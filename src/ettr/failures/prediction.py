@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import scipy
 
+from ettr.core.probability import count_quantile
 from ettr.core.units import H_PER_DAY
 from ettr.core.validity import above_zero
 from ettr.failures.recent import Recent, recent_of
@@ -192,8 +192,6 @@ def _forecast_row(start: np.ndarray, origin: float, horizon: float, level: float
 
 def _count_interval(mean: float, index: float, level: float) -> tuple[float, float]:
     """Central interval of a negative binomial count with variance ``index`` times its mean, index > 1."""
-    # variance = mean + mean^2 / size = index * mean, success probability 1 / index
-    size = mean / (index - 1)
-    tails = (1 - level) / 2, (1 + level) / 2
-    low, high = scipy.stats.nbinom.ppf(tails, size, 1 / index)
+    shape = mean / (index - 1)  # variance = mean + mean^2 / shape = index * mean
+    low, high = (count_quantile(p, mean, shape) for p in ((1 - level) / 2, (1 + level) / 2))
     return float(low), float(high)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy
 
+from ettr.core.probability import chi2_quantile, chi2_upper
 from ettr.core.units import H_PER_DAY
 from ettr.core.validity import above_zero, at_least_zero, plain
 from ettr.failures.window import checked_level
@@ -78,8 +79,8 @@ def poisson_interval(n_events: Any, level: float = 0.95) -> tuple[Any, Any]:
     count = at_least_zero("n_events", n_events)
     checked_level(level)
     tail = (1 - level) / 2
-    low = np.where(count > 0, scipy.stats.chi2.ppf(tail, 2 * np.maximum(count, 1e-300)) / 2, 0.0)
-    high = scipy.stats.chi2.isf(tail, 2 * count + 2) / 2
+    low = np.where(count > 0, chi2_quantile(tail, 2 * np.maximum(count, 1e-300)) / 2, 0.0)
+    high = chi2_upper(tail, 2 * count + 2) / 2
     return plain(low), plain(high)
 
 
@@ -119,8 +120,8 @@ def binomial_interval(hits: Any, misses: Any, level: float) -> tuple[Any, Any]:
     """
     tail = (1 - level) / 2
     with np.errstate(invalid="ignore"):  # the beta quantile is undefined for a count of 0, whose end is 0 or 1
-        low = np.where(np.greater(hits, 0), scipy.stats.beta.ppf(tail, hits, np.add(misses, 1)), 0.0)
-        high = np.where(np.greater(misses, 0), scipy.stats.beta.isf(tail, np.add(hits, 1), misses), 1.0)
+        low = np.where(np.greater(hits, 0), scipy.special.betaincinv(hits, np.add(misses, 1), tail), 0.0)
+        high = np.where(np.greater(misses, 0), scipy.special.betainccinv(np.add(hits, 1), misses, tail), 1.0)
     return plain(low), plain(high)
 
 

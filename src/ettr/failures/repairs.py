@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import scipy
 
 from ettr.core.errors import InputError
+from ettr.core.probability import student_upper
 from ettr.failures.groups import group_labels
 from ettr.failures.lifetimes import kaplan_meier
 from ettr.failures.outages import Outages
@@ -170,5 +170,5 @@ def _mean(curve: pd.DataFrame, duration: np.ndarray) -> tuple[float, float, floa
     inside = left > 0
     # Greenwood's variance of the area: sum over ages of (area beyond)^2 d / (n (n - d)), with Student's quantile
     variance = float((beyond**2 * failed / (at_risk * np.where(inside, left, 1)))[inside].sum())
-    spread = float(scipy.stats.t.isf(_TAIL, n_ended - 1)) * np.sqrt(variance * n_ended / (n_ended - 1))
+    spread = float(student_upper(_TAIL, n_ended - 1)) * np.sqrt(variance * n_ended / (n_ended - 1))
     return mean, max(mean - spread, 0.0), mean + spread

@@ -11,6 +11,7 @@ import pandas as pd
 import scipy
 
 from ettr.core.errors import InputError
+from ettr.core.probability import poisson_from
 from ettr.core.units import H_PER_DAY
 from ettr.core.validity import above_zero, at_least_zero
 from ettr.failures.lifetimes import node_lifetimes
@@ -250,7 +251,7 @@ def repeat_risk(outages: Outages, within_d: float = 7.0, level: float = 0.95) ->
         low=low / n_expected,
         high=high / n_expected,
         level=level,
-        p=float(scipy.stats.poisson.sf(n_soon - 1, n_expected)),
+        p=float(poisson_from(n_soon, n_expected)),
     )
 
 

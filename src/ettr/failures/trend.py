@@ -10,6 +10,7 @@ import pandas as pd
 import scipy
 
 from ettr.core.errors import InputError
+from ettr.core.probability import chi2_quantile, chi2_tail, chi2_upper
 from ettr.core.units import H_PER_DAY
 from ettr.core.validity import above_zero
 from ettr.failures.dispersion import MIN_EVENTS, Dispersion, local_dispersion, tail_quantile, two_sided_p
@@ -178,17 +179,15 @@ def crow_amsaa(
     mle = n / logs
     degrees = 2 * n / _at_least_one(index)
     # a Student quantile for the estimated dispersion, as the tail probability of the chi-square
-    tail = scipy.stats.norm.sf(tail_quantile(level, dof))
-    low, high = (
-        mle * float(q) / degrees for q in (scipy.stats.chi2.ppf(tail, degrees), scipy.stats.chi2.isf(tail, degrees))
-    )
+    tail = scipy.special.ndtr(-tail_quantile(level, dof))
+    low, high = (mle * float(q) / degrees for q in (chi2_quantile(tail, degrees), chi2_upper(tail, degrees)))
     return CrowAmsaa(mle * (n - 1) / n, low, high, mle, _beta_p(mle, degrees, dof), n, level)
 
 
 def _beta_p(mle: float, degrees: float, dof: float | None) -> float:
     """Two-sided p-value of beta = 1: the chi-square tail as standard errors, and these by Student's t."""
-    below, above = (tail(degrees / mle, degrees) for tail in (scipy.stats.chi2.cdf, scipy.stats.chi2.sf))
-    return min(1.0, two_sided_p(float(scipy.stats.norm.isf(min(below, above))), dof))
+    below, above = (tail(degrees, degrees / mle) for tail in (scipy.special.chdtr, scipy.special.chdtrc))
+    return min(1.0, two_sided_p(-float(scipy.special.ndtri(min(below, above))), dof))
 
 
 def rate_over_time(start_h: Any, window_h: float, n_nodes: float, level: float = 0.95) -> pd.DataFrame:
@@ -288,9 +287,8 @@ def _uneven_p(counts: np.ndarray, scatter: Dispersion) -> float:
     """P-value of a constant rate: chi-square over the dispersion, or F if the dispersion is an estimate."""
     free = counts.size - 1
     ratio = float(((counts - counts.mean()) ** 2).sum() / counts.mean() / free / scatter.index)
-    return float(
-        scipy.stats.chi2.sf(ratio * free, free) if scatter.dof is None else scipy.stats.f.sf(ratio, free, scatter.dof)
-    )
+    p = chi2_tail(ratio * free, free) if scatter.dof is None else scipy.special.fdtrc(free, scatter.dof, ratio)
+    return float(p)
 
 
 def _enough(start_h: Any, window_h: float, after_zero: bool = False) -> tuple[np.ndarray, float]:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-import scipy
 
+from ettr.core.probability import chi2_tail
 from ettr.core.report import Answer, Headline, Note, Report, Table, plain_values
 from ettr.core.sentences import capital, count, duration, listed, number, pct
 from ettr.core.units import H_PER_DAY
@@ -243,7 +243,7 @@ def log_rank(groups: Sequence[tuple[Any, Any]]) -> float:
         return np.asarray(np.einsum("...i,ij,...j", excess, inverse, excess))
 
     if d.sum() >= _FEW_FAILURES:
-        return float(scipy.stats.chi2.sf(statistic(failed), len(groups) - 1))
+        return float(chi2_tail(statistic(failed), len(groups) - 1))
     rng = np.random.default_rng(0)
     ages_at_risk = zip(at_risk.astype(int), d.astype(int), strict=True)
     drawn = [rng.multivariate_hypergeometric(units, n_failed, _DRAWS) for units, n_failed in ages_at_risk]

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-import scipy
 
 from ettr import budget
 from ettr.budget.intervals import best_interval_min
 from ettr.core.errors import InputError, OutsideValidity
+from ettr.core.probability import count_quantile
 from ettr.core.report import Answer, Headline, Note, Report, plain_values, without_marks
 from ettr.core.sentences import Finding, duration, joined_range, number, pct, points, span
 from ettr.core.units import H_PER_DAY, MIN_PER_H, ROUNDING
@@ -244,9 +244,9 @@ def _ends_of_forecast(fit: Fit, scenario: Scenario) -> tuple[float, float]:
     scatter = 1 + (forecast.past.index * (1 + forecast.horizon_d * H_PER_DAY / forecast.past.window_h) - 1) * share
     index, mean = max(scatter, 1 + ROUNDING), forecast.mean * share
     tails = (1 - forecast.level) / 2, (1 + forecast.level) / 2
-    low, high = scipy.stats.nbinom.ppf(tails, mean / (index - 1), 1 / index)
+    low, high = (count_quantile(p, mean, mean / (index - 1)) for p in tails)
     node_days = fit.log.node_days * forecast.horizon_d * H_PER_DAY / fit.log.window_h * share
-    return NODE_DAYS * float(low) / node_days, NODE_DAYS * float(high) / node_days
+    return NODE_DAYS * low / node_days, NODE_DAYS * high / node_days
 
 
 def _at_rate(scenario: Scenario, rate: float) -> JobInHours:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ettr.core.probability import count_quantile
 from ettr.core.results import TimeBudget
 from ettr.core.units import H_PER_MONTH
 from ettr.plan.dates import Dates, dates_of
@@ -162,41 +163,3 @@ def _month(scenario: Scenario, ettr: float) -> Scenario:
     """Return the job with the work of an average month, in its steady state."""
     work_h = H_PER_MONTH * ettr * scenario.speed
     return scenario.override({"job.productive_h": work_h, "job.include_start": False, "measured": None})
-
-
-def count_quantile(p: float, mean: float, shape: float | None) -> int:
-    """Return a quantile of a Poisson count, or of one whose mean has a gamma distribution.
-
-    Parameters
-    ----------
-    p : float
-        Probability, in (0, 1).
-    mean : float
-        Expected count.
-    shape : float or None
-        Shape of the gamma distribution of the mean; None for an exact mean.
-
-    Examples
-    --------
-    >>> count_quantile(0.975, 81.2, None), count_quantile(0.975, 81.2, 20.0), count_quantile(0.975, 0.014, None)
-    (99, 125, 0)
-    """
-    from scipy import special  # 0.1 s to load, and needed for this alone
-
-    if shape is None:
-
-        def below(n: Any) -> Any:
-            return special.pdtr(n, mean)
-
-    else:
-
-        def below(n: Any) -> Any:
-            return special.betainc(shape, n + 1, shape / (shape + mean))
-
-    low, high = -1, 1  # the smallest count with a probability of at least p lies above low, up to high
-    while below(high) < p:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if below(middle) >= p else (middle, high)
-    return high

@@ -191,7 +191,7 @@ class _SectionType(ModelMetaclass):
 class Section(BaseModel, metaclass=_SectionType):
     """Base of all sections: immutable, without unknown keys, every number finite and within its bounds."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
     section_path: ClassVar[str] = ""
     """Dotted path of the section in a scenario, for messages; empty for the scenario itself."""
     says: ClassVar[str] = ""

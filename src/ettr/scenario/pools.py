@@ -92,10 +92,10 @@ def erlang_b(n_servers: Any, offered: Any) -> Any:
     """
     n, a = np.broadcast_arrays(counts("n_servers", n_servers), at_least_zero("offered", offered))
     with np.errstate(divide="ignore", invalid="ignore"):
-        logarithm = scipy.stats.poisson.logpmf(n, a) - scipy.stats.poisson.logcdf(n, a)
+        logarithm = scipy.special.xlogy(n, a) - scipy.special.gammaln(n + 1) - a - np.log(scipy.special.pdtr(n, a))
     blocked = np.where(a == 0, np.where(n == 0, 1.0, 0.0), np.exp(np.minimum(logarithm, 0.0)))
     # both probabilities underflow: n is far below the mean (or far above, where the share itself is 0)
-    underflow = (a > n) & ~(scipy.stats.poisson.cdf(n, a) > 0)
+    underflow = (a > n) & ~(scipy.special.pdtr(n, a) > 0)
     if underflow.any():
         blocked = np.array(blocked)
         blocked[underflow] = 1 / _inverse_far_below(n[underflow], a[underflow])

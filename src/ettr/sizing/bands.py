@@ -69,10 +69,10 @@ def draws(scenario: Scenario, n_draws: int = N_DRAWS, seed: Seed = 0) -> SizingD
     source = f"from the residuals of the study {section.like!r}"
     if posterior is None or scenario.failure_rate == 0:
         return SizingDraws(None, constants, f"{source}; the failure rate is treated as exact")
-    from scipy.stats import gamma
+    from scipy.special import gammaincinv
 
     quantiles = np.random.default_rng(seed + 1).permutation((np.arange(n_draws) + 0.5) / n_draws)
-    rates = gamma.ppf(quantiles, posterior.shape) / posterior.node_days * 1000
+    rates = gammaincinv(posterior.shape, quantiles) / posterior.node_days * 1000
     return SizingDraws(rates, constants, f"{source} and from the uncertainty of the failure rate")
 
 

@@ -48,7 +48,7 @@ def racks_level(n_racks: Any, n_used: Any, n_spares: Any, unavailable: Any, rack
     (0.9305, 0.9986)
     """
     racks, used, spare = counts("n_racks", n_racks, 1), counts("n_used", n_used, 1), counts("n_spares", n_spares)
-    enough = scipy.stats.binom.cdf(spare, used + spare, fraction("unavailable", unavailable))
+    enough = scipy.special.betaincc(spare + 1, used, fraction("unavailable", unavailable))
     return plain((enough * (1 - fraction("rack_unavailable", rack_unavailable))) ** racks)
 
 
@@ -80,4 +80,4 @@ def domains_level(n_gpus: int, n_spare_gpus: Any, domain_gpus: int, unavailable:
     n_domains = np.ceil(float(counts("n_gpus", n_gpus, 1)) / size)
     n_spare = np.floor(counts("n_spare_gpus", n_spare_gpus) / size)
     short = -np.expm1(size * np.log1p(-fraction("unavailable", unavailable)))
-    return plain(scipy.stats.binom.cdf(n_spare, n_domains + n_spare, short))
+    return plain(scipy.special.betaincc(n_spare + 1, n_domains, short))

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import scipy
+
+from ettr.core.probability import student_upper
 
 LEVEL = 0.95
 """Confidence level of all intervals."""
@@ -90,7 +91,7 @@ class Solution:
     def interval(self, i: int) -> tuple[float, float]:
         """Return the 95% interval of a parameter, by Student's t."""
         freedom = max(self.n_effective - len(self.values), 1.0)
-        half = float(scipy.stats.t.ppf((1 + LEVEL) / 2, freedom) * self.errors[i])
+        half = float(student_upper((1 - LEVEL) / 2, freedom) * self.errors[i])
         return float(self.values[i]) - half, float(self.values[i]) + half
 
     def estimate(self, name: str, unit: str, i: int = 0) -> Estimate:
@@ -193,7 +194,7 @@ def mean_of(values: np.ndarray) -> tuple[float, float, float]:
     if n < 2 * n_batches:
         return mean, -math.inf, math.inf
     batches = [float(batch.mean()) for batch in np.array_split(values, n_batches)]
-    half = float(scipy.stats.t.ppf((1 + LEVEL) / 2, n_batches - 1) * np.std(batches, ddof=1) / math.sqrt(n_batches))
+    half = float(student_upper((1 - LEVEL) / 2, n_batches - 1) * np.std(batches, ddof=1) / math.sqrt(n_batches))
     return mean, mean - half, mean + half
 
 
@@ -214,7 +215,7 @@ def together(estimates: Sequence[Estimate]) -> Estimate:
     half = float(((highs - lows) ** 2).sum()) ** 0.5 / 2 / n_gpus
     if n_gpus > 1:
         between = float(np.std(values, ddof=1)) / math.sqrt(n_gpus)
-        half = max(half, between * float(scipy.stats.t.ppf((1 + LEVEL) / 2, n_gpus - 1)))
+        half = max(half, between * float(student_upper((1 - LEVEL) / 2, n_gpus - 1)))
     mean = float(values.mean())
     missing = len(estimates) - n_gpus
     note = f"mean of {n_gpus} GPUs" + (f"; {missing} without an estimate" if missing else "")

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
-import scipy
 
 from ettr.core.errors import InputError
+from ettr.core.probability import chi2_quantile
 from ettr.scenario.gpu import Gpu
 from ettr.telemetry import leakage, plateaus, thermal_fit
 from ettr.telemetry.estimates import Estimate, if_significant, mean_of, together
@@ -239,7 +239,7 @@ def _spread(resistances: list[Estimate]) -> Estimate:
         why = f"it needs three GPUs with a known resistance, got {values.size}"
         return Estimate("spread", "", n=int(values.size), why_not=why)
     cv, freedom = float(np.std(values, ddof=1) / values.mean()), values.size - 1
-    low, high = (cv * float(np.sqrt(freedom / scipy.stats.chi2.ppf(p, freedom))) for p in (0.975, 0.025))
+    low, high = (cv * float(np.sqrt(freedom / chi2_quantile(p, freedom))) for p in (0.975, 0.025))
     if cv >= _MOST_SPREAD:
         why = f"{cv:.2g} is too large for GPUs of one kind: their positions and inlet temperatures differ"
         return Estimate("spread", "", n=int(values.size), why_not=why)
