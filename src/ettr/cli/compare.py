@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ettr import mitigation
 from ettr.cli import completion, options, terminal
 from ettr.cli.options import CatalogueOption, JsonOption, QuietOption, ScenarioArgument, SetOption
 from ettr.core.errors import InputError, NotModelled, OutsideValidity
 from ettr.core.report import Note, plain_values
-from ettr.mitigation import Catalogue
-from ettr.scenario.fields import implausible
 
 if TYPE_CHECKING:
+    from ettr.mitigation import Catalogue
     from ettr.recommendation import Recommendation
     from ettr.scenario import Scenario
 
@@ -92,7 +90,8 @@ def compare(
     options.check_seed(seed)
     if budget is not None and not 0 <= budget < math.inf:
         raise InputError(f"--budget must be >= 0 USD and finite, got {budget:g}")
-    from ettr import recommendation
+    from ettr import mitigation, recommendation
+    from ettr.scenario.fields import implausible
     from ettr.simulation import MOST_RUNS
 
     options.check_runs(runs, MOST_RUNS, least=2)

@@ -7,20 +7,17 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ettr import failures, logs
 from ettr.cli import completion, options, outputs, terminal
 from ettr.cli.options import JsonOption, QuietOption
 from ettr.core.errors import InputError, OutsideValidity
 from ettr.core.report import Headline, Note
-from ettr.logs.lifetimes import read_lifetimes
-from ettr.logs.training import goodput
-from ettr.logs.training import runs as training_runs
-from ettr.plan import from_fit, from_training, scenario_of
-from ettr.scenario import Scenario
+
+if TYPE_CHECKING:
+    from ettr.scenario import Scenario
 
 _watched = partial(typer.Option, rich_help_panel="Nodes and time")
 _reading = partial(typer.Option, rich_help_panel="Reading the file")
@@ -149,7 +146,7 @@ def fit(
             "--by",
             metavar="PERIOD",
             help="Also show the ETTR of each hour, day or week.",
-            autocompletion=lambda: [*goodput.PERIODS],
+            autocompletion=lambda: ["hour", "day", "week"],
         ),
     ] = None,
     fail_below: Annotated[
@@ -198,8 +195,16 @@ def fit(
         for option, value in (counting | others | training).items():
             if value is not None:
                 raise InputError(f"{option} is not for lifetimes of units: drop it, or --lifetimes")
+    if gpus is not None and gpus < 1:
+        raise InputError(f"--gpus must be >= 1 GPU, got {gpus}")
+    if scenario_out is not None:
+        outputs.check_yaml("--scenario-out", scenario_out, "scenario")
+    options.check_scenario_name(like)
+    from ettr import Scenario, failures, logs, plan
+
+    if lifetimes:
         with terminal.progress(quiet or as_json) as report:
-            lives = read_lifetimes(
+            lives = logs.read_lifetimes(
                 log,
                 options.columns(map_ or []),
                 column,
@@ -212,15 +217,11 @@ def fit(
             )
         terminal.show("fit-lifetimes", failures.unit_lifetimes(lives), as_json, {})
         return
-    if gpus is not None and gpus < 1:
-        raise InputError(f"--gpus must be >= 1 GPU, got {gpus}")
-    if scenario_out is not None:
-        outputs.check_yaml("--scenario-out", scenario_out, "scenario")
     if like is not None:
         Scenario.load(like)
     patterns = options.where(where or [])
     mapping = options.columns(map_ or [])
-    if training_runs.is_training_log(log, format_, mapping, header, encoding):
+    if logs.is_training_log(log, format_, mapping, header, encoding):
         _refuse(counting | {"--window": window, "--split": split}, log)
         options.check_shares({"--fail-below": fail_below})
         name = options.short_name(scenario_out or log)
@@ -237,7 +238,7 @@ def fit(
                 encoding=encoding,
                 progress=report.bytes,
             )
-            realised = from_training(run, like, gpus, gpus_per_node, name, by=by)
+            realised = plan.from_training(run, like, gpus, gpus_per_node, name, by=by)
         with _kept(realised.scenario, scenario_out, as_json):
             terminal.show("fit-training", realised, as_json, {})
         options.fail_unmet("the ETTR of the run", run.ettr, {"--fail-below": fail_below})
@@ -271,14 +272,14 @@ def fit(
         report.step("plan")
         name = options.short_name(scenario_out or log)
         try:
-            answer = from_fit(fitted, gpus, gpus_per_node, like, name)
+            answer = plan.from_fit(fitted, gpus, gpus_per_node, like, name)
         except OutsideValidity as error:  # the log has an answer even if no job can run at its rate
-            scenario, plan = scenario_of(fitted, gpus, gpus_per_node, like, name), None
+            scenario, planned_run = plan.scenario_of(fitted, gpus, gpus_per_node, like, name), None
             words = [*fitted.report(), Headline("Plan", apart=True), Note(str(error))]
         else:
-            scenario, plan, words = answer.scenario, answer.to_dict(), answer.report()
+            scenario, planned_run, words = answer.scenario, answer.to_dict() if as_json else None, answer.report()
     with _kept(scenario, scenario_out, as_json):
-        terminal.show("fit", fitted, as_json, {"plan": plan}, words)
+        terminal.show("fit", fitted, as_json, {"plan": planned_run}, words)
 
 
 def _refuse(unused: Mapping[str, object], log: Path) -> None:

@@ -141,7 +141,7 @@ def medium(name: str) -> str:
 
 
 def check_scenario_name(scenario: str | None) -> None:
-    """Refuse a missing scenario file or a log, before anything slow is loaded."""
+    """Refuse a missing scenario file, an unknown preset or a log, before anything slow is loaded."""
     if scenario is None:
         return
     if scenario.endswith((".yml", ".yaml")):
@@ -152,6 +152,10 @@ def check_scenario_name(scenario: str | None) -> None:
             f"a scenario is a preset or a file ending in .yml, got {scenario}; for a failure or training log: "
             f"ettr fit {scenario}"
         )
+    else:
+        from ettr.evidence import check_scenario_name as check_preset
+
+        check_preset(scenario)
 
 
 def changed(scenario: str, pairs: list[str] | None) -> tuple[Scenario, dict[str, Any]]:

@@ -14,8 +14,6 @@ from ettr.cli import completion, options, outputs, terminal
 from ettr.cli.options import JsonOption, SetOption
 from ettr.core.errors import InputError
 from ettr.core.report import Note
-from ettr.core.validity import above_zero
-from ettr.scenario.paths import JOB_MTTF, N_GPUS, OBSERVED, PER_NODE, RATE
 
 if TYPE_CHECKING:
     from ettr.plan import Calendar, Order, Plan, Requirement
@@ -40,8 +38,9 @@ FLAGS = {
     "measured_ettr": "measured.ettr",
 }
 """Options that set a field, by the name of the parameter."""
+N_GPUS, PER_NODE, JOB_MTTF, OBSERVED = FLAGS["gpus"], FLAGS["gpus_per_node"], FLAGS["mtbf_h"], "failures.observed_nodes"
 _SIZE = (N_GPUS, PER_NODE)
-_OF_A_NODE = {"failures.node_mttf_h", "failures.gpu_mttf_h", RATE}
+_OF_A_NODE = {"failures.node_mttf_h", "failures.gpu_mttf_h", "failures.rate_per_1000_node_days"}
 """Failure rates that are the same at every size."""
 _OBSERVED_ON = "--observed-on-gpus"
 _COMMAND_LINE = "the command line"
@@ -201,6 +200,8 @@ def plan(
     if interval_min is not None:
         named["interval_min"] = options.interval(interval_min)
     if effective_gpus is not None:
+        from ettr.core.validity import above_zero
+
         above_zero("--effective-gpus", effective_gpus, unit="GPUs")
     run, changes = _run_of(scenario, named, set_, in_days, observed_on_gpus, effective_gpus)
     from ettr import plan as plans

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ettr import power as model
 from ettr.cli import completion, options, outputs, terminal
 from ettr.cli.options import JsonOption, ScenarioArgument, SetOption
 from ettr.core.report import Note
-from ettr.files.spreadsheet import csv_text
-from ettr.scenario.fields import implausible
+
+if TYPE_CHECKING:
+    from ettr.power import Drawn
 
 
 def power(
@@ -58,6 +58,9 @@ def power(
     options.check_seed(seed)
     if series is not None:
         outputs.check_file(series)
+    from ettr import power as model
+    from ettr.scenario.fields import implausible
+
     profile = model.profile(run, part)
     rules = model.specification(limits) if limits else None
     from ettr.simulation import simulate
@@ -71,6 +74,9 @@ def power(
         terminal.show("power", answer, as_json, {"changes": changes, "warnings": (*implausible(run), *run.cautions)})
 
 
-def _csv(answer: model.Drawn) -> str:
+def _csv(answer: Drawn) -> str:
     """Return the grid power by the minute, as CSV."""
+    from ettr import power as model
+    from ettr.files.spreadsheet import csv_text
+
     return csv_text(model.series(answer.timeline, answer.profile, 60.0).to_frame(), float_format="%.9g")

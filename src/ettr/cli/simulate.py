@@ -9,14 +9,11 @@ from typing import Annotated, Any
 
 import typer
 
-from ettr.budget import closed_form
 from ettr.cli import options, outputs, terminal
 from ettr.cli.options import JsonOption, QuietOption, ScenarioArgument, SetOption
 from ettr.core.errors import InputError
 from ettr.core.report import Note
 from ettr.core.units import H_PER_DAY
-from ettr.files.spreadsheet import csv_text
-from ettr.scenario.fields import implausible
 
 
 @terminal.stopped_with("stopped before the end; no run is kept")
@@ -80,6 +77,9 @@ def simulate(
         raise InputError(f"--days must be > 0 days and finite, got {days:g}")
     if timeline is not None:
         outputs.check_file(timeline)
+    from ettr.budget import closed_form
+    from ettr.files.spreadsheet import csv_text
+    from ettr.scenario.fields import implausible
     from ettr.simulation import MOST_RUNS
     from ettr.simulation import simulate as simulated
 

@@ -5,17 +5,18 @@ from __future__ import annotations
 import shlex
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ettr import telemetry as recordings
 from ettr.cli import completion, options, outputs, terminal
 from ettr.cli.help import SETTINGS, Command, Group
 from ettr.cli.options import JsonOption, QuietOption
 from ettr.core.errors import InputError
 from ettr.core.report import Note
-from ettr.scenario import Gpu
+
+if TYPE_CHECKING:
+    from ettr.telemetry import TelemetryFit
 
 
 class _FileOrCommand(Group):
@@ -123,6 +124,9 @@ def fit(
     Example: ettr telemetry h100.csv --part h100 --medium air --part-out mine.yml
     """
     # a long file takes minutes to read, so options are checked first
+    from ettr import telemetry as recordings
+    from ettr.scenario import Gpu
+
     Gpu.load(part).cooled_by(options.medium(medium))
     window_s = None
     if power_window_ms is not None:
@@ -142,7 +146,7 @@ def fit(
             terminal.render([*recording.report(), *fitted.report()])
 
 
-def _kept(fitted: recordings.TelemetryFit, out: Path | None, as_json: bool) -> AbstractContextManager[None]:
+def _kept(fitted: TelemetryFit, out: Path | None, as_json: bool) -> AbstractContextManager[None]:
     """Write the GPU with the fitted figures to a file, if one is named, and note it below the answer."""
     n = len(fitted.figures())
     figures = "1 figure is" if n == 1 else f"{n} figures are"
@@ -184,6 +188,8 @@ def record(
     Example: ettr telemetry record --out h100.csv --minutes 30
     """
     outputs.check_recording(out)
+    from ettr import telemetry as recordings
+
     steps: Any = recordings.schedule(minutes)
     if load == "none":
         steps = (recordings.Step("watched", None, minutes * 60),)

@@ -10,8 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ettr.core.extras import MissingExtra
 
 if TYPE_CHECKING:
@@ -235,7 +233,7 @@ def plain_values(value: Any) -> Any:
 
     Examples
     --------
-    >>> import pandas as pd
+    >>> import numpy as np, pandas as pd
     >>> plain_values({"ettr": np.float64(0.9), "mttf_h": math.inf, "ends": (1, pd.NaT)})
     {'ettr': 0.9, 'mttf_h': None, 'ends': [1, None]}
     """
@@ -247,10 +245,8 @@ def plain_values(value: Any) -> Any:
         return {str(key): plain_values(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
         return [plain_values(inner) for inner in value]
-    if isinstance(value, np.ndarray):
+    if type(value).__module__ == "numpy":  # an array or a number, without loading NumPy for an answer without them
         return plain_values(value.tolist())
-    if isinstance(value, np.generic):
-        return plain_values(value.item())
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return value

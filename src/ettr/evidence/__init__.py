@@ -21,6 +21,7 @@ from ettr.evidence.published import (
 )
 from ettr.evidence.reading import (
     Figure,
+    check_scenario_name,
     dictionary,
     figure,
     gpu_names,
@@ -41,6 +42,7 @@ __all__ = [
     "Figure",
     "PublishedEttr",
     "bibliography",
+    "check_scenario_name",
     "cited",
     "cluster_rates",
     "dictionary",

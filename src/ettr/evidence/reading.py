@@ -124,6 +124,21 @@ def scenario_names(folder: Path = DATA) -> tuple[str, ...]:
     return _names("scenarios", folder)
 
 
+def check_scenario_name(name: str, folder: Path = DATA) -> None:
+    """Refuse a name that no preset has.
+
+    Raises
+    ------
+    UnknownName
+        If there is no such preset.
+    DataError
+        If its file is not listed in ``datapackage.json``.
+    """
+    if name not in scenario_names(folder):
+        refuse_unlisted("scenarios", name, folder)
+        raise UnknownName("scenario", name, scenario_names(folder), "or give a file ending in .yml")
+
+
 def scenario_text(name: str, folder: Path = DATA) -> str:
     """Return the YAML text of a preset.
 

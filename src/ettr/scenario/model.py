@@ -282,9 +282,7 @@ class Scenario(RunHours):
         name = str(name_or_path)
         if name.endswith((".yml", ".yaml")):
             return cls._read(text_of(name, "scenario"), name, str(Path(name).parent))
-        if name not in evidence.scenario_names():
-            evidence.refuse_unlisted("scenarios", name)
-            raise UnknownName("scenario", name, evidence.scenario_names(), "or give a file ending in .yml")
+        evidence.check_scenario_name(name)
         return cls.parse(evidence.scenario_text(name), f"{name}.yml")
 
     @classmethod
