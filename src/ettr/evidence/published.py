@@ -160,6 +160,11 @@ def published_ettr() -> pd.DataFrame:
     """
     import pandas as pd
 
+    return pd.DataFrame(_reported())
+
+
+def _reported() -> list[dict[str, Any]]:
+    """Return the rows of :func:`published_ettr`."""
     rows = []
     for run, operator, quantity, sizes, key, bound in (
         ("Llama 3 405B", "Meta", EFFECTIVE, ("llama3_n_gpus",), "llama3_ettr_bound", "more than"),
@@ -188,16 +193,16 @@ def published_ettr() -> pd.DataFrame:
             "share": share,
         }
         rows.append({**columns, "bound": bound, "source": reported.source, "status": reported.status})
-    return pd.DataFrame(rows)
+    return rows
 
 
 @functools.cache
 def published_runs() -> tuple[PublishedEttr, ...]:
     """Return the rows of :func:`published_ettr` that are an ETTR, each as a :class:`PublishedEttr`."""
-    reported = published_ettr()
-    rows = reported[reported["quantity"] == EFFECTIVE].itertuples()
     return tuple(
-        PublishedEttr(row.run, row.operator, int(row.n_gpus), row.share, row.bound, row.source) for row in rows
+        PublishedEttr(row["run"], row["operator"], int(row["n_gpus"]), row["share"], row["bound"], row["source"])
+        for row in _reported()
+        if row["quantity"] == EFFECTIVE
     )
 
 

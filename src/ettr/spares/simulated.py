@@ -5,10 +5,9 @@ from __future__ import annotations
 import numbers
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 import scipy
 
 from ettr import budget, simulation
@@ -20,6 +19,9 @@ from ettr.scenario.pools import counts
 from ettr.simulation.outlook import affordable_runs
 from ettr.spares.demand import demand
 from ettr.spares.waiting import waiting_share
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def by_pool_size(scenario: Scenario, sizes: Iterable[int], n_runs: int = 200, seed: Seed = 0) -> pd.DataFrame:
@@ -67,6 +69,8 @@ def by_pool_size(scenario: Scenario, sizes: Iterable[int], n_runs: int = 200, se
     check_runs(n_runs)
     seed = seed_of(seed)
     full = plenty(scenario, n_runs, seed)
+    import pandas as pd
+
     return pd.DataFrame([_row(runs_of(scenario, size, n_runs, seed), full, size) for size in unique_sizes])
 
 
