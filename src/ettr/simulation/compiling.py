@@ -5,7 +5,8 @@ from __future__ import annotations
 import gc
 import hashlib
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,6 +18,7 @@ with extras.needed("simulate"):
     from numba import njit, types
     from numba.core.codegen import JITCodeLibrary
     from numba.core.compiler import Compiler
+    from numba.core.types.functions import BaseFunction
 
 Kernel = Callable[..., Any]
 """Takes rules, seed, first run, limit of failures per run, a flag to stop and the table to fill."""
@@ -56,15 +58,43 @@ _NOT_COMPILED = {
 }
 
 
+@contextmanager
+def _typing_remembered() -> Iterator[None]:
+    """Find the type of a built-in operation once for the same types of arguments.
+
+    A kernel has 5,000 operations of 300 kinds, and Numba would try all overloads at each.
+    """
+    numba_types: Any = BaseFunction
+    call_type = numba_types.get_call_type
+    known: dict[Any, Any] = {}
+
+    def remembered(function: Any, context: Any, args: Any, kws: Any) -> Any:
+        if kws:
+            return call_type(function, context, args, kws)
+        if (function, args) not in known:
+            signature = call_type(function, context, args, kws)
+            known[function, args] = signature, function._impl_keys[signature.args]
+        signature, implementation = known[function, args]
+        function._impl_keys[signature.args] = implementation
+        return signature
+
+    numba_types.get_call_type = remembered
+    try:
+        yield
+    finally:
+        numba_types.get_call_type = call_type
+
+
 class _KernelCompiler(Compiler):
-    """Compiler without garbage collection, which would find nothing before the end."""
+    """Compiler without garbage collection, which would find nothing before the end, and without repeated typing."""
 
     def _compile_bytecode(self) -> Any:
         compile_notice.give()
         collects = gc.isenabled()
         gc.disable()
         try:
-            return super()._compile_bytecode()  # type: ignore[no-untyped-call]
+            with _typing_remembered() if _is_supported() else nullcontext():
+                return super()._compile_bytecode()  # type: ignore[no-untyped-call]
         finally:
             if collects:
                 gc.enable()
