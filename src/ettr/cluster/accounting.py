@@ -160,9 +160,7 @@ def read_jobs(
     roles = {role: names[0] for role, names in find_roles(table.header, words, columns or {}, source.name).items()}
     _refuse_missing(roles, table.header, source.name)
     reading = _Reading(roles, gpus_per_node, StampClock(ledger, zone_of(zone)), ledger)
-    batches = [
-        reading.batch(pd.DataFrame(rows, numbers, table.header, dtype=object)) for numbers, rows in table.batches()
-    ]
+    batches = [reading.batch(rows.frame(table.header)) for rows in table.batches()]
     ledger.close()
     ledger.note(origins("columns", {role: (name,) for role, name in roles.items()}, table.header), first=True)
     runs = pd.concat(batches) if batches else pd.DataFrame()

@@ -217,7 +217,7 @@ class StampClock:
         if any(value != value.strip() for value in self._sample(values)):
             values = np.array([*(value.strip() for value in values), None], dtype=object)[:-1]
         us, good = np.zeros(len(values), dtype=np.int64), np.zeros(len(values), dtype=bool)
-        remaining = np.flatnonzero([value.strip() != "" for value in values])
+        remaining = np.flatnonzero(values != "")
         for shape in self._shapes(values[remaining]):
             times, is_read = self._by_shape(values[remaining], shape)
             us[remaining[is_read]], good[remaining[is_read]] = times[is_read], True

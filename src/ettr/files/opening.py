@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import gzip
 import io
 import lzma
@@ -54,6 +55,31 @@ _HEX, _HEX_BYTES = re.compile(r"<[0-9a-f]{2}>"), re.compile(rb"<[0-9a-f]{2}>")
 _NOT_UTF8 = "bytes that are not UTF-8, shown as numbers such as <e9>; set another encoding with `encoding`"
 _BROKEN = (OSError, zlib.error, lzma.LZMAError)
 _BOM = b"\xef\xbb\xbf"
+
+
+def _decoded(block: list[bytes], first: int, repaired: dict[str, list[int]]) -> list[str]:
+    """Lines without their ends: all at once, or one by one with notes on those that need a repair."""
+    content = b"".join(block)
+    if b"\0" not in content:
+        with contextlib.suppress(UnicodeDecodeError):
+            lines = content.decode().replace("\r\n", "\n").split("\n")[: len(block)]
+            lines[-1] = lines[-1].removesuffix("\r")
+            return lines
+    return [_repaired(raw, number, repaired) for number, raw in enumerate(block, first)]
+
+
+def _repaired(raw: bytes, number: int, repaired: dict[str, list[int]]) -> str:
+    """One line without its end, NUL bytes, and bytes that are not UTF-8."""
+    content = raw
+    if b"\0" in content:
+        content = content.replace(b"\0", b"")
+        repaired.setdefault("NUL bytes, which were removed", []).append(number)
+    content = content.removesuffix(b"\n").removesuffix(b"\r")
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        repaired.setdefault(_NOT_UTF8, []).append(number)
+        return content.decode(errors=_IN_HEX)
 
 
 class Source:
@@ -183,19 +209,12 @@ class Source:
         """
         repaired: dict[str, list[int]] = {}
         try:
+            number = 1
             with self.binary() as stream:
-                for number, raw in enumerate(stream, 1):
-                    content = raw.removeprefix(_BOM) if number == 1 else raw
-                    if b"\0" in content:
-                        content = content.replace(b"\0", b"")
-                        repaired.setdefault("NUL bytes, which were removed", []).append(number)
-                    content = content.removesuffix(b"\n").removesuffix(b"\r")
-                    try:
-                        line = content.decode()
-                    except UnicodeDecodeError:
-                        line = content.decode(errors=_IN_HEX)
-                        repaired.setdefault(_NOT_UTF8, []).append(number)
-                    yield number, line
+                while block := stream.readlines(_BLOCK):
+                    block[0] = block[0].removeprefix(_BOM) if number == 1 else block[0]
+                    yield from enumerate(_decoded(block, number, repaired), number)
+                    number += len(block)
         finally:
             for problem, numbers in repaired.items():
                 lines = "line" if len(numbers) == 1 else "lines"

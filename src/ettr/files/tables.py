@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ettr.core.errors import InputError
 from ettr.files.ledger import Ledger
@@ -213,6 +214,31 @@ def rows(source: Source, ledger: Ledger, skip: int = 0, delimiter: str = "") -> 
             yield f"line {number:,}", cells
 
 
+class RowBatch(NamedTuple):
+    """Some rows of a table, as texts.
+
+    Attributes
+    ----------
+    numbers : sequence of int
+        Number of the first line of each row. Shape (n,).
+    columns : sequence of sequence of str
+        The cells of each column. Shape (n_columns, n).
+    digests : sequence of int
+        Hash of each row. Shape (n,).
+    """
+
+    numbers: Sequence[int]
+    columns: Sequence[Sequence[str]]
+    digests: Sequence[int]
+
+    def frame(self, header: Sequence[str]) -> pd.DataFrame:
+        """Return the rows with the numbers of their lines as index."""
+        import pandas as pd
+
+        frame = pd.DataFrame(dict(enumerate(self.columns)), self.numbers, dtype=object)
+        return frame.set_axis(pd.Index(header, dtype=object), axis=1)
+
+
 class DelimitedTable:
     """A table whose rows have as many cells as its header, and may span several lines inside quotes.
 
@@ -262,37 +288,55 @@ class DelimitedTable:
             self.header = list(header)
             self._back.append((self._n_passed, first))
 
-    def batches(self) -> Iterator[tuple[list[int], list[list[str]]]]:
-        """Yield the rows in batches, with the numbers of their first lines."""
-        width, delimiter = len(self.header), self.delimiter
-        numbers: list[int] = []
-        rows: list[list[str]] = []
+    def batches(self) -> Iterator[RowBatch]:
+        """Yield the rows in batches, column by column."""
         number = 0
+        while items := list(itertools.islice(self._stream, _BATCH)):
+            numbers, lines = zip(*items, strict=True)
+            number = numbers[-1]
+            if columns := self._plain_columns(lines):
+                yield RowBatch(numbers, columns, list(map(hash, lines)))
+                continue
+            self._back.extendleft(reversed(items))
+            self._stream = self._with_returned()
+            rows = list(self._rows_until(number))
+            if rows:
+                numbers, cells = zip(*rows, strict=True)
+                columns = list(map(list, zip(*cells, strict=True)))
+                yield RowBatch(numbers, columns, [hash(self.delimiter.join(row)) for row in cells])
+        if number and number == self._last_short:
+            self._ledger.doubt(f"the last line, {number:,}, is truncated: the file may have been longer")
+
+    def _plain_columns(self, lines: Sequence[str]) -> list[list[str]]:
+        """Cells of lines by column, all at once; empty if some line has quotes, a comment or another width."""
+        width = len(self.header)
+        text = "\n".join(lines)
+        has_comments = f"\n{COMMENT}" in f"\n{text}"
+        if '"' in text or has_comments or {line.count(self.delimiter) for line in lines} != {width - 1}:
+            return []
+        cells = text.replace("\n", self.delimiter).split(self.delimiter)
+        return [cells[place::width] for place in range(width)]
+
+    def _rows_until(self, last: int) -> Iterator[tuple[int, list[str]]]:
+        """The rows that begin up to line ``last``, one by one, with the numbers of their first lines."""
+        width, delimiter = len(self.header), self.delimiter
         for item in self._stream:
             number, line = item
             if '"' in line or line.count(delimiter) != width - 1 or line.startswith(COMMENT):
                 row = self._odd_row(item)
-                if row is None:
-                    continue
             else:
                 row = line.split(delimiter)
-            numbers.append(number)
-            rows.append(row)
-            if len(rows) == _BATCH:
-                yield numbers, rows
-                numbers, rows = [], []
-        if rows:
-            yield numbers, rows
-        if number and number == self._last_short:
-            self._ledger.doubt(f"the last line, {number:,}, is truncated: the file may have been longer")
+            if row is not None:
+                yield number, row
+            if number >= last or (self._back and self._back[0][0] > last):
+                return
 
     def frame(self) -> pd.DataFrame:
         """Return all rows as texts, with the numbers of their first lines as index."""
         import pandas as pd
 
-        batches = list(self.batches())
-        numbers = [number for numbers, _ in batches for number in numbers]
-        return pd.DataFrame([row for _, rows in batches for row in rows], numbers, self.header, dtype=object)
+        batches = [batch.frame(self.header) for batch in self.batches()]
+        return pd.concat(batches) if batches else pd.DataFrame(columns=self.header, dtype=object)
 
     def _counting_comments(self, lines: Lines) -> Iterator[str]:
         """The lines up to the header, with comments counted."""

@@ -187,7 +187,10 @@ class _Names:
             places, texts = values.codes, list(values.categories)
         else:
             places, texts = pd.factorize(np.array([*values, None], dtype=object)[:-1])
-        codes: np.ndarray = np.array([*(self._code(str(text)) for text in texts), -1], dtype=np.int32)[places]
+        known = self._codes
+        codes: np.ndarray = np.array(
+            [*(known[text] if text in known else self._code(str(text)) for text in texts), -1], dtype=np.int32
+        )[places]
         return codes
 
     def categorical(self, codes: np.ndarray) -> pd.Categorical:

@@ -219,18 +219,15 @@ class Rows:
             )
 
 
-def _kept_texts(columns: Mapping[str, Sequence[str]], keep: np.ndarray) -> dict[str, np.ndarray]:
+def _kept_texts(columns: Mapping[str, Sequence[str]], keep: np.ndarray) -> dict[str, pd.Categorical]:
     """The columns of texts, for the rows that are kept."""
     read = ("start", "end", "duration", "planned")
     return {name: _with_missing(texts)[keep] for name, texts in columns.items() if name not in read}
 
 
-def _with_missing(texts: Sequence[str]) -> np.ndarray:
-    """The texts as an array, with placeholders as missing values."""
-    values = np.array([*texts, None], dtype=object)[:-1]
-    codes, unique = pd.factorize(values)
-    kept = np.array(
-        [*(None if text is None or text.strip().lower() in _MISSING else text for text in unique), None], dtype=object
-    )
-    values_kept: np.ndarray = kept[codes]
-    return values_kept
+def _with_missing(texts: Sequence[str]) -> pd.Categorical:
+    """The texts as categories, with placeholders as missing values."""
+    places, unique = pd.factorize(np.array([*texts, None], dtype=object)[:-1])
+    is_text = np.array([text is not None and text.strip().lower() not in _MISSING for text in unique], dtype=bool)
+    codes = np.append(np.where(is_text, np.cumsum(is_text) - 1, -1), -1)[places]
+    return pd.Categorical.from_codes(codes, categories=pd.Index(unique[is_text], dtype=object), validate=False)

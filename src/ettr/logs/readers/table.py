@@ -14,6 +14,7 @@ from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
 from ettr.files.tables import (
     DelimitedTable,
+    RowBatch,
     cells_of,
     first_line,
     header_of,
@@ -78,12 +79,12 @@ def read(source: Source, options: Options, events: Events, ledger: Ledger) -> No
             'its rows are failures, name the columns, e.g. `columns={"start": "timestamp"}`'
         )
     raw = table.batches()
-    numbers, rows = next(raw, ([], []))
-    _refuse_values(table, rows, options, source)
+    first_rows = next(raw, RowBatch([], [[] for _ in table.header], []))
+    _refuse_values(table, list(zip(*first_rows.columns, strict=True)), options, source)
     mapping = {role: name for role, name in options.columns.items() if role not in ("state", "event")}
     roles = find_columns(table.header, mapping, source.name)
     numeric = [name for role in ("start", "end", "duration") for name in roles.get(role, ())]
-    batches = _batches(itertools.chain([(numbers, rows)], raw), table, numeric, ledger)
+    batches = _batches(itertools.chain([first_rows], raw), table, numeric, ledger)
     first = next(batches)
     meaning = find_meaning(first, table.header, options, ledger, source.name)
     ledger.note(origins("columns", meaning.columns, table.header, meaning.deciding), first=True)
@@ -103,16 +104,13 @@ def _has_blanks(line: str) -> bool:
     return len(names) > 1 and any(map(is_start, names))
 
 
-def _batches(
-    raw: Iterable[tuple[list[int], list[list[str]]]], table: DelimitedTable, numeric: Sequence[str], ledger: Ledger
-) -> Iterator[Batch]:
+def _batches(raw: Iterable[RowBatch], table: DelimitedTable, numeric: Sequence[str], ledger: Ledger) -> Iterator[Batch]:
     """The rows of a table in batches, with decimal points in the columns that may be numbers."""
-    for numbers, rows in raw:
-        texts: Iterable[Sequence[str]] = zip(*rows, strict=True) if rows else itertools.repeat((), len(table.header))
-        columns = dict(zip(table.header, texts, strict=True))
+    for numbers, cells, digests in raw:
+        columns = dict(zip(table.header, cells, strict=True))
         for name in numeric:
             columns[name] = numbers_with_points(columns[name], table.delimiter, name, ledger)
-        yield Batch(columns, numbers, [hash(tuple(row)) for row in rows])
+        yield Batch(columns, numbers, digests)
 
 
 def _refuse_values(table: DelimitedTable, rows: Sequence[Sequence[str]], options: Options, source: Source) -> None:

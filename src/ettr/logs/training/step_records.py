@@ -186,8 +186,8 @@ def _table_rows(source: Source, header: Sequence[str], ledger: Ledger) -> Iterat
         return
     table = DelimitedTable(source.lines(ledger), ledger, header)
     yield "", table.header
-    for numbers, rows in table.batches():
-        for number, cells in zip(numbers, rows, strict=True):
+    for batch in table.batches():
+        for number, *cells in zip(batch.numbers, *batch.columns, strict=True):
             yield f"line {number:,}", cells_with_points(cells, table.delimiter, ledger)
 
 
