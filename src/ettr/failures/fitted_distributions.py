@@ -187,6 +187,13 @@ def _quick_gamma(gaps: np.ndarray) -> Fitted:
     return shape, mean / shape
 
 
+def _log_gamma_survival(x: Any, shape: Any) -> Any:
+    """Logarithm of the survival at scale 1; where it underflows, its leading term for large x."""
+    with np.errstate(divide="ignore"):
+        exact = np.log(scipy.special.gammaincc(shape, x))
+        return np.where(np.isfinite(exact), exact, (shape - 1) * np.log(x) - x - scipy.special.gammaln(shape))
+
+
 def _quick_lognormal(gaps: np.ndarray) -> Fitted:
     """Standard deviation of the logarithms, and exp of their mean."""
     logs = np.log(gaps)
@@ -213,7 +220,7 @@ FAMILIES = {
     "gamma": Family(
         True,
         log_density=lambda x, shape: (shape - 1) * np.log(x) - x - scipy.special.gammaln(shape),
-        log_survival=lambda x, shape: np.log(scipy.special.gammaincc(shape, x)),
+        log_survival=_log_gamma_survival,
         log_cdf=lambda x, shape: np.log(scipy.special.gammainc(shape, x)),
         quick=_quick_gamma,
         draw=lambda rng, shape, scale, size: rng.gamma(shape, scale, size),
