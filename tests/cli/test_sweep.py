@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -42,6 +43,26 @@ def test_a_sweep_says_what_came_out_and_its_status_is_that_of_its_points(study, 
     assert "[3/3] points, 1 failed" in err
     status, out, _ = ettr(*command, "--quiet")
     assert status == 1 and "3 kept from before" in out and "--retry-failed" in out
+
+
+def test_a_killed_point_is_said_and_runs_again_with_the_same_command(study, ettr, cluster):
+    written(
+        study / "study.ipynb",
+        "import os, pathlib, ettr\nif x < 0 and not pathlib.Path('calm').exists(): os.kill(os.getpid(), 9)",
+        parameters="x = 1.0  # [1]",
+    )
+    command = ("sweep", "study.ipynb", *GRID, "--scheduler", cluster, "--quiet")
+    status, out, _ = ettr(*command)
+    assert status == 1 and "2 of 3 points done, 1 killed, in " in out
+    assert "killed at x = -1.0: study.ipynb stopped at cell 3 (id code-0): its process was killed by SIGKILL" in out
+    status, out, _ = ettr(*command, "--json")
+    record = json.loads(out)
+    assert status == 1 and (record["n_failed"], record["n_killed"]) == (0, 1)
+    assert not record["failures"] and record["killed"][0]["x"] == -1
+    status, _, err = ettr("sweep", "study.ipynb", *GRID, "--dry-run")
+    assert status == 1 and "its process was killed" in err
+    (study / "calm").touch()
+    assert ettr(*command)[0] == 0
 
 
 def test_a_good_sweep_ends_with_0_and_answers_machines(study, as_json, cluster):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import signal
@@ -14,7 +15,7 @@ import papermill
 import pytest
 
 from ettr import notebook
-from ettr.core.errors import NotebookFailed
+from ettr.core.errors import NotebookFailed, NotebookKilled
 from ettr.notebook import engine
 from notebooks import written
 
@@ -143,7 +144,7 @@ def test_what_programs_and_threads_print_is_kept(tmp_path):
 def test_a_process_that_dies_is_missed_even_if_a_child_of_it_lives(tmp_path, left):
     path = written(tmp_path / "a.ipynb", f"import os, time\n{left}\nos.kill(os.getpid(), 9)")
     begun = time.monotonic()
-    with pytest.raises(NotebookFailed, match="its kernel died"):
+    with pytest.raises(NotebookKilled, match="its process was killed by SIGKILL"):
         notebook.run(path, tmp_path / "b.ipynb")
     assert time.monotonic() - begun < 30
 
@@ -166,12 +167,36 @@ def test_a_notebook_that_names_no_language_is_python(tmp_path):
     assert outputs(tmp_path / "out.ipynb")[0][0].text == "bare\n"
 
 
-@pytest.mark.parametrize("ending", ["exit()", "import os; os._exit(0)", "import os; os.kill(os.getpid(), 9)"])
-def test_a_notebook_that_ends_its_process_has_failed(tmp_path, ending):
-    path = written(tmp_path / "a.ipynb", f"print('so far')\n{ending}", "print('on')")
+@pytest.mark.parametrize(
+    ("ending", "error"),
+    [
+        ("os._exit(3)", NotebookFailed),
+        *((f"os.kill(os.getpid(), signal.{name})", NotebookKilled) for name in ("SIGKILL", "SIGSEGV", "SIGTERM")),
+    ],
+)
+@pytest.mark.parametrize("fresh", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")  # nbclient leaves the sockets of a dead kernel
+def test_a_notebook_that_ends_its_process_has_failed_and_one_that_a_signal_ends_has_not(tmp_path, ending, error, fresh):
+    path = written(tmp_path / "a.ipynb", f"import os, signal\nprint('so far')\n{ending}", "print('on')")
+    with pytest.raises(NotebookFailed, match=r"cell 3 \(id code-0\): its ") as raised:
+        notebook.run(path, tmp_path / "b.ipynb", fresh_kernel=fresh)
+    assert raised.type is error
+    gc.collect()
+
+
+def test_a_notebook_that_exits_has_failed(tmp_path):
+    path = written(tmp_path / "a.ipynb", "print('so far')\nexit()", "print('on')")
     with pytest.raises(NotebookFailed, match=r"cell 3 \(id code-0\): its kernel died"):
         notebook.run(path, tmp_path / "b.ipynb")
     assert [o.output_type for o in outputs(tmp_path / "b.failed.ipynb")[2]][-1] == "error"
+
+
+@pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")  # nbclient leaves the sockets of a dead kernel
+def test_a_kernel_killed_at_its_start_says_nothing_about_the_notebook(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONHOME", str(tmp_path / "none"))
+    with pytest.raises(NotebookKilled, match="did not start: Kernel died"):
+        notebook.run(written(tmp_path / "a.ipynb", "1"), tmp_path / "b.ipynb", fresh_kernel=True)
+    gc.collect()
 
 
 def test_a_notebook_cannot_ask_for_input(tmp_path):

@@ -153,6 +153,16 @@ def test_only_what_changed_or_failed_or_was_damaged_runs_again_and_a_failure_lea
     assert ran(states) == {"index": "ran", "first": "kept"} and progress == [(1, 2), (2, 2)]
 
 
+def test_a_chapter_whose_process_was_killed_runs_again_and_leaves_no_part(own_book, tmp_path):
+    calm = tmp_path / "calm"
+    write_index(own_book, f"import os, pathlib\nif not pathlib.Path({str(calm)!r}).exists(): os.kill(os.getpid(), 9)")
+    with pytest.raises(NotebookFailed, match=r"index\.ipynb stopped at cell 3.* was killed by SIGKILL") as error:
+        publish.build(own_book, tmp_path / "public", progress=False)
+    assert "partial output" not in str(error.value)
+    calm.touch()
+    assert ran(publish.execute(own_book)) == {"index": "ran", "first": "kept"}
+
+
 @pytest.mark.parametrize("name", ["../x", "<b>", "a/b", "", "..", "rsc-1", "C:\\x", "x" * 500])
 def test_a_folder_named_after_a_scenario_is_harmless(name):
     key = chapters.key({"scenario": name})

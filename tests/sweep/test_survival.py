@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import gc
 import json
 import os
@@ -11,11 +12,13 @@ import socket
 import subprocess
 import sys
 from types import SimpleNamespace
+from unittest import mock
 
 import pandas as pd
 import psutil
 import pytest
 from distributed import Security
+from distributed.scheduler import KilledWorker
 
 from ettr import notebook, sweep
 from ettr.core.errors import EttrError, InputError
@@ -166,16 +169,77 @@ def test_files_travel_where_there_is_no_shared_disk(tmp_path, content):
     assert notebook.recorded(json.loads(outcome.text)) == {"text": "from far away", "path": str(log_file)}
 
 
-def test_a_point_that_kills_its_worker_each_time_has_failed(tmp_path, monkeypatch):
-    """Dask gives up after some attempts, and the others go on."""
-    from distributed.scheduler import KilledWorker
+@pytest.mark.parametrize("fresh_kernels", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")  # nbclient leaves the sockets of a dead kernel
+def test_a_point_whose_process_is_killed_runs_once_and_again_with_the_same_command(tmp_path, cluster, fresh_kernels):
+    study = written(
+        tmp_path / "study.ipynb",
+        "import os, pathlib, ettr\nprint(x, file=open('begun', 'a'), flush=True)",
+        "if not pathlib.Path('calm').exists():\n    os.kill(os.getpid(), 9)\nettr.record(y=2 * x)",
+        parameters="x = 1  # [1]",
+    )
+    reports: list[sweep.Progress] = []
 
-    job = sweep.NotebookJob(written(tmp_path / "a.ipynb", "1", parameters="x = 1  # [1]"), sweep.load({"x": [1]}, 9))
-    from ettr.sweep import runs
+    def states(**options) -> list[str]:
+        options |= {"fresh_kernels": fresh_kernels, "on_progress": reports.append, "scheduler": cluster}
+        table = sweep.run(study, {"x": [2]}, tmp_path / "out", **options)
+        stored = pd.read_parquet(tmp_path / "out" / "results.parquet")
+        assert stored["error"].tolist() == table["error"].tolist()
+        assert ("study.ipynb stopped at cell 4" in table["error"][0]) == (table["status"][0] == "open")
+        return table["status"].tolist()
 
-    task = job.task("0123456789abcdef", {"x": 1})
-    outcome = runs._unfinished(task, KilledWorker("task", SimpleNamespace(address="tcp://x"), 3))
-    assert outcome.failed and "its worker died or froze" in outcome.text
+    assert states() == ["open"] and states() == ["open"]
+    assert (reports[-1].done, reports[-1].failed) == (1, 1)
+    assert (tmp_path / "begun").read_text().split() == ["2", "2"]
+    (tmp_path / "calm").touch()
+    assert states() == ["done"]
+    gc.collect()
+
+
+def test_a_point_that_kills_its_worker_each_time_stays_open_and_takes_no_other_with_it(tmp_path, monkeypatch):
+    """Dask gives up after some attempts, and suspects all points that waited on that worker."""
+    rounds: list[list[str]] = []
+
+    class Killed:
+        def exception(self):
+            return KilledWorker("task", SimpleNamespace(address="tcp://x"), 3)
+
+    class Done:
+        def __init__(self, digest, parameters):
+            self._outcome = work.do(job.task(digest, parameters))
+
+        def exception(self):
+            return None
+
+        def result(self):
+            return self._outcome
+
+    def stream(_client, _work, waiting, piece, _look):
+        rounds.append(list(waiting))
+        for digest in rounds[-1]:
+            parameters = piece(digest).parameters
+            kills = len(rounds) == 1 or parameters["cluster.n_gpus"] == 8192
+            yield digest, Killed() if kills else Done(digest, parameters)
+
+    monkeypatch.setattr(pool, "connected", lambda *_: contextlib.nullcontext())
+    monkeypatch.setattr(pool, "stream", stream)
+    monkeypatch.setattr(sweep.runs, "_is_at_once", lambda _: False)
+    job = sweep.CallJob("budget", "llama3-405b", sweep.load({"cluster.n_gpus": [8192, 16384]}, 9))
+    table = sweep.run_job(job, tmp_path / "out")
+    assert table["status"].tolist() == ["open", "done"] and "its worker died or froze" in table["error"][0]
+    assert [len(digests) for digests in rounds] == [2, 1, 1]
+    sweep.run_job(job, tmp_path / "out")
+    assert len(rounds) == 4 and rounds[-1] == rounds[1]
+
+
+def test_a_full_disk_of_a_worker_is_no_result_of_its_point(tmp_path, cluster, monkeypatch):
+    path = written(tmp_path / "a.ipynb", "1", parameters="x = 1  # [1]")
+    full = mock.Mock(side_effect=OSError(errno.ENOSPC, "No space left on device"))
+    with monkeypatch.context() as patch:
+        patch.setattr(work.notebook, "run", full)
+        table = sweep.run(path, {"x": [1]}, tmp_path / "out", scheduler=cluster)
+    assert table["status"].tolist() == ["open"] and "No space left on device" in table["error"][0]
+    assert sweep.run(path, {"x": [1]}, tmp_path / "out", scheduler=cluster)["status"].tolist() == ["done"]
 
 
 # --------------------------------------------------------------------------- workers on this machine

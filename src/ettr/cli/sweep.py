@@ -92,10 +92,11 @@ def sweep(
 
     DIR/points keeps each notebook as soon as it is finished. DIR/results.parquet has one row per point, with the values
     that the notebook passed to ettr.record(...). The same command resumes after a stop and skips finished points. If a
-    point fails, its notebook ends at the failure, and the other points still run.
+    point fails, its notebook ends at the failure, and the other points still run. A point whose process is killed, for
+    example when memory runs out, stays open, and the same command runs it again.
 
-    Exit status: 0 all points done; 1 a point failed or an extra is not installed; 2 input refused; 130 stopped with
-    Ctrl-C.
+    Exit status: 0 all points done; 1 a point failed or was killed, or an extra is not installed; 2 input refused; 130
+    stopped with Ctrl-C.
 
     Example: ettr sweep scale --grid grid.yml --out scale-sweep --report
 
@@ -126,22 +127,23 @@ def sweep(
 
         table = run_job(job, out, workers, scheduler, retry_failed, on_progress)
     page = reporting.write(job, table, out) if report else None
-    failed = table[table["status"] == "failed"]
+    failed, killed = table[table["status"] == "failed"], table[table["status"] == "open"]
     summary = {
         "n_points": len(table),
         "n_done": int((table["status"] == "done").sum()),
         "n_failed": len(failed),
+        "n_killed": len(killed),
         "n_kept": n_kept,
         "seconds": round(time.monotonic() - started, 3),
         "table": str(out / "results.parquet"),
         "report": str(page) if page else None,
     }
     if as_json:
-        failures = failed[["id", *job.columns, "error"]]
-        terminal.write_json("sweep", {**summary, "failures": failures})
+        columns = ["id", *job.columns, "error"]
+        terminal.write_json("sweep", {**summary, "failures": failed[columns], "killed": killed[columns]})
     else:
-        _print(summary, job, failed, retry_failed)
-    if len(failed):
+        _print(summary, job, failed, killed, retry_failed)
+    if len(failed) or len(killed):
         raise typer.Exit(1)
 
 
@@ -192,19 +194,22 @@ def _preview(job: SweepJob, out: Path, workers: int | None, as_json: bool) -> No
     terminal.say(" ".join(lines))
 
 
-def _print(summary: dict[str, Any], job: SweepJob, failed: Any, retried: bool) -> None:
+def _print(summary: dict[str, Any], job: SweepJob, failed: Any, killed: Any, retried: bool) -> None:
     parts = [f"{summary['n_done']:,} of {summary['n_points']:,} points done"]
     if summary["n_kept"]:
         parts.append(f"{summary['n_kept']:,} kept from before")
     if summary["n_failed"]:
         parts.append(f"{summary['n_failed']:,} failed")
+    if summary["n_killed"]:
+        parts.append(f"{summary['n_killed']:,} killed")
     terminal.say(f"{', '.join(parts)}, in {_seconds(summary['seconds'])}.")
-    for row in failed.head(SHOWN_FAILURES).to_dict("records"):
-        where = ", ".join(f"{name} = {_cell(row[job.column(name)])}" for name in job.grid.parameters)
-        error = sentences.cut(row["error"], SHOWN_ERROR)
-        terminal.say(f"  failed at {where}: {error} ({row['notebook']})")
-    if len(failed) > SHOWN_FAILURES:
-        terminal.say(f"  and {len(failed) - SHOWN_FAILURES:,} more (see the table)")
+    for word, rows in (("failed", failed), ("killed", killed)):
+        for row in rows.head(SHOWN_FAILURES).to_dict("records"):
+            where = ", ".join(f"{name} = {_cell(row[job.column(name)])}" for name in job.grid.parameters)
+            file = f" ({row['notebook']})" if row["notebook"] else ""
+            terminal.say(f"  {word} at {where}: {sentences.cut(row['error'], SHOWN_ERROR)}{file}")
+        if len(rows) > SHOWN_FAILURES:
+            terminal.say(f"  and {len(rows) - SHOWN_FAILURES:,} more (see the table)")
     if len(failed) and summary["n_kept"] and not retried:
         terminal.say("Add --retry-failed to run points again that failed before.")
     terminal.say(f"The table is at {shlex.quote(summary['table'])}")

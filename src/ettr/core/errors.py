@@ -90,3 +90,7 @@ class DataError(EttrError):
 
 class NotebookFailed(EttrError):
     """A notebook stopped at a cell; the message names notebook, cell and error."""
+
+
+class NotebookKilled(NotebookFailed):
+    """The process of a notebook was killed or did not start, which says nothing about the notebook: run it again."""

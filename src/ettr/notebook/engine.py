@@ -22,11 +22,11 @@ from collections.abc import Iterator
 from multiprocessing import connection
 from typing import Any
 
-from ettr.core.errors import EttrError
+from ettr.core.errors import EttrError, NotebookKilled
 
 NAME = "ettr"
-TOOK_TOO_LONG, DIED, TOO_MUCH = "CellTimeoutError", "DeadKernelError", "OutputTooLarge"
-ENGINE_ERRORS = (TOOK_TOO_LONG, DIED, TOO_MUCH)
+TOOK_TOO_LONG, DIED, TOO_MUCH, KILLED = "CellTimeoutError", "DeadKernelError", "OutputTooLarge", "KernelKilled"
+ENGINE_ERRORS = (TOOK_TOO_LONG, DIED, TOO_MUCH, KILLED)
 """Names of the errors raised by the engine instead of a cell."""
 MOST_OUTPUT_BYTES = 200_000_000
 STARTED_WITHIN_S = 60
@@ -138,14 +138,37 @@ def _execute(run: Copy, reader: Any, cell: Any, index: int, deadline: float | No
             _put(reader, message, cell, index)
     except TimeoutError:
         return _stopped(reader, cell, index, TOOK_TOO_LONG, f"it took longer than {limit_s:g} s")
-    except Died:
-        return _stopped(reader, cell, index, DIED, "its kernel died")
+    except NotebookKilled:
+        return _stopped(reader, cell, index, *ending(run.exit_code()))
     except TooMuchOutput:
         return _stopped(reader, cell, index, TOO_MUCH, f"its output exceeded {MOST_OUTPUT_BYTES / 1e6:g} MB")
     failed = any(output.output_type == "error" for output in cell.outputs)
     if run.error and not failed:  # the notebook suppresses the display of errors
         failed = _stopped(reader, cell, index, *run.error)
     return failed and "raises-exception" not in cell.metadata.get("tags", [])
+
+
+def ending(exit_code: int | None) -> tuple[str, str]:
+    """Return the name and the message of the error for the unexpected end of a notebook's process.
+
+    Parameters
+    ----------
+    exit_code : int or None
+        Exit status of the process; negative for a signal, None if it was killed with the process that started it.
+
+    Examples
+    --------
+    >>> ending(-15), ending(0)
+    (('KernelKilled', 'its process was killed by SIGTERM'), ('DeadKernelError', 'its kernel died'))
+    """
+    if exit_code is not None and exit_code >= 0:
+        return DIED, "its kernel died"
+    if exit_code is None:
+        return KILLED, "its process was killed"
+    with contextlib.suppress(ValueError):  # a real-time signal has no name
+        name = signal.Signals(-exit_code).name
+        return KILLED, f"its process was killed by {name}{' (out of memory?)' if name == 'SIGKILL' else ''}"
+    return KILLED, f"its process was killed by signal {-exit_code}"
 
 
 def _stopped(reader: Any, cell: Any, index: int, name: str, text: str) -> bool:
@@ -168,10 +191,6 @@ def _put(reader: Any, message: dict[str, Any], cell: Any, index: int) -> None:
 # --------------------------------------------------------------------------- forks, from the parent's side
 
 
-class Died(EttrError):
-    """The process of a notebook ended unexpectedly."""
-
-
 class TooMuchOutput(EttrError):
     """The output of a cell is too large for a notebook."""
 
@@ -185,15 +204,15 @@ class Copy:
         Type and message of the error of the last cell, displayed or not; empty without an error.
     """
 
-    def __init__(self, pipe: connection.Connection, cwd: str) -> None:
-        self._pipe = pipe
+    def __init__(self, pipe: connection.Connection, cwd: str, origin: _Prepared) -> None:
+        self._pipe, self._origin = pipe, origin
         self.error: list[str] = []
         self._ended: int | None = None
         self._send({"cwd": cwd, "environment": dict(os.environ)})
         try:
             ready = self._receive(time.monotonic() + STARTED_WITHIN_S)["content"]
         except TimeoutError as error:
-            raise Died(f"its process did not start within {STARTED_WITHIN_S} s") from error
+            raise NotebookKilled(f"its process did not start within {STARTED_WITHIN_S} s") from error
         self._pid = ready["pid"]
         with contextlib.suppress(OSError, AttributeError):  # old Linux without pidfd: the end of the pipe must do
             self._ended = os.pidfd_open(self._pid)
@@ -205,7 +224,7 @@ class Copy:
         ------
         TimeoutError
             After the deadline, on the monotonic clock.
-        Died
+        NotebookKilled
             If the process ends.
         TooMuchOutput
             If the output is too large for a notebook.
@@ -222,6 +241,10 @@ class Copy:
                 return
             yield message
 
+    def exit_code(self) -> int | None:
+        """Return the exit status of the process after its unexpected end, as :func:`ending` takes it."""
+        return self._origin.exit_code(self._pid)
+
     def end(self) -> None:
         """End the process and its child processes."""
         self._pipe.close()
@@ -235,7 +258,7 @@ class Copy:
         try:
             self._pipe.send_bytes(json.dumps(message).encode())
         except OSError as error:
-            raise Died("its kernel died") from error
+            raise NotebookKilled("its process ended") from error
 
     def _receive(self, deadline: float | None) -> dict[str, Any]:
         """Next message of the process, with its size."""
@@ -245,22 +268,23 @@ class Copy:
             raise TimeoutError
         try:
             if not self._pipe.poll():  # read its last message first; its child processes may keep the pipe open
-                raise Died("its kernel died")
+                raise NotebookKilled("its process ended")
             text = self._pipe.recv_bytes(MOST_OUTPUT_BYTES)
             return {**json.loads(text), "size": len(text)}
         except (EOFError, OSError, ValueError) as error:
             if isinstance(error, OSError) and error.errno is None:  # the message exceeds the size limit
                 raise TooMuchOutput from error
-            raise Died("its kernel died") from error
+            raise NotebookKilled("its process ended") from error
 
 
 @contextlib.contextmanager
 def forked(cwd: str) -> Iterator[Copy]:
     """Yield a new fork with a working folder; it ends with the block."""
     parent_end, child_end = socket.socketpair()
+    origin = prepared()
     with child_end:
-        prepared().fork(child_end)
-    run = Copy(connection.Connection(parent_end.detach()), cwd)
+        origin.fork(child_end)
+    run = Copy(connection.Connection(parent_end.detach()), cwd, origin)
     try:
         yield run
     finally:
@@ -271,6 +295,7 @@ class _Prepared:
     """Process to fork, started once per process and shared by its threads."""
 
     def __init__(self) -> None:
+        self._asking = threading.Lock()
         self._control, child_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with child_end:
             self._process = subprocess.Popen(
@@ -283,14 +308,24 @@ class _Prepared:
         if self._control.recv(16) != b"ready":
             lines = self._process.communicate()[1].decode("utf-8", "replace").strip().splitlines()
             reason = lines[-1] if lines else "it gave no reason"
-            raise EttrError(f"the process that runs notebooks did not start: {reason}")
+            raise NotebookKilled(f"the process that runs notebooks did not start: {reason}")
 
     def fork(self, pipe: socket.socket) -> None:
         """Fork a process that serves a pipe."""
         try:
             socket.send_fds(self._control, [b"run"], [pipe.fileno()])
         except OSError as error:
-            raise Died("its kernel died") from error
+            raise NotebookKilled("the process that runs notebooks was killed") from error
+
+    def exit_code(self, pid: int) -> int | None:
+        """Return the exit status of a fork, 0 while it runs, None if this process was killed as well."""
+        with self._asking:
+            try:
+                self._control.send(str(pid).encode())
+                answer = self._control.recv(16)
+            except OSError:
+                answer = b""
+        return int(answer) if answer else None
 
     def is_alive(self) -> bool:
         """Return True if the process runs."""

@@ -1,8 +1,8 @@
 """Prepared process: it imports the libraries of notebooks, and forks once per notebook.
 
-Run as ``python -m ettr.notebook.forking DESCRIPTOR``, where the descriptor is a socket. Each message on it brings the
-descriptor of a pipe for a new fork. When the socket is closed, the process ends, with all its forks and their child
-processes.
+Run as ``python -m ettr.notebook.forking DESCRIPTOR``, where the descriptor is a socket. A message on it brings the
+descriptor of a pipe for a new fork, or asks with a process id for the exit status of a fork. When the socket is closed,
+the process ends, with all its forks and their child processes.
 """
 
 from __future__ import annotations
@@ -16,10 +16,13 @@ import pkgutil
 import signal
 import socket
 import sys
+import time
 from multiprocessing.connection import Connection
 
 LIBRARIES = ("altair", "numpy.random", "pandas", "scipy.optimize", "scipy.special", "scipy.stats", "yaml")
 NOT_FOR_NOTEBOOKS = ("cli", "sweep")
+ENDED_WITHIN_S = 1.0
+"""Longest wait for the end of a copy whose pipe is closed; one that lives on closed it itself."""
 _PR_SET_PDEATHSIG = 1
 """Option of prctl(2) for the signal that a process receives when its parent ends."""
 
@@ -38,11 +41,15 @@ def main() -> None:
     gc.freeze()  # so that collections in a copy leave the shared memory alone
     control.send(b"ready")
     copies: set[int] = set()
+    exit_codes: dict[int, int] = {}
     while True:
         message, descriptors, _, _ = socket.recv_fds(control, 16, 1)
         if not message:
             break
-        copies = {copy for copy in copies if not os.waitpid(copy, os.WNOHANG)[0]}
+        if not descriptors:
+            control.send(str(_exit_code(int(message), copies, exit_codes)).encode())
+            continue
+        _collect(copies, exit_codes)
         os.set_inheritable(descriptors[0], False)  # not for programs that a notebook starts
         try:
             copy = os.fork()
@@ -60,9 +67,28 @@ def main() -> None:
                 os.kill(os.getpid(), signal.SIGKILL)  # never return to the loop of the parent
         os.close(descriptors[0])
         copies.add(copy)
+        exit_codes.pop(copy, None)
     for copy in copies:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(copy, signal.SIGKILL)
+
+
+def _collect(copies: set[int], exit_codes: dict[int, int]) -> None:
+    """Move the copies that have ended from one collection to the other."""
+    for copy in list(copies):
+        pid, status = os.waitpid(copy, os.WNOHANG)
+        if pid:
+            copies.remove(copy)
+            exit_codes[copy] = os.waitstatus_to_exitcode(status)
+
+
+def _exit_code(copy: int, copies: set[int], exit_codes: dict[int, int]) -> int:
+    """Exit status of a copy that has ended, negative for a signal; 0 if it runs."""
+    until = time.monotonic() + ENDED_WITHIN_S
+    while copy not in exit_codes and time.monotonic() < until:
+        _collect(copies, exit_codes)
+        time.sleep(0.01)
+    return exit_codes.get(copy, 0)
 
 
 def prepare() -> None:

@@ -8,7 +8,6 @@ part under another name and a single clear error.
 from __future__ import annotations
 
 import contextlib
-import functools
 import logging
 import os
 import subprocess
@@ -22,7 +21,7 @@ from types import MappingProxyType
 from typing import Any
 
 from ettr.core import durable, extras
-from ettr.core.errors import InputError, NotebookFailed
+from ettr.core.errors import InputError, NotebookFailed, NotebookKilled
 from ettr.notebook import engine
 from ettr.notebook.documents import declared_parameters, fitted, path_in_messages, read, repository_root
 from ettr.notebook.recording import recorded
@@ -83,7 +82,10 @@ def run(
     InputError
         If the notebook is missing or unreadable, or a value does not match the type of the default.
     NotebookFailed
-        If a cell raises, the run takes longer than `timeout_s`, or the kernel dies.
+        If a cell raises, the run takes longer than `timeout_s`, or the notebook ends its own process.
+    NotebookKilled
+        If the process of the notebook does not start, or is killed by a signal, such as the one that the system sends
+        when memory runs out.
     """
     notebook, out = Path(notebook).resolve(), Path(out).resolve()
     values = fitted(declared_parameters(notebook), parameters or {}, path_in_messages(notebook))
@@ -107,7 +109,8 @@ def run(
     finally:
         part.unlink(missing_ok=True)
     if stop:
-        raise NotebookFailed(stop_message(path_in_messages(notebook), stop))
+        kind = NotebookKilled if stop["killed"] else NotebookFailed
+        raise kind(stop_message(path_in_messages(notebook), stop))
     failed.unlink(missing_ok=True)
     return Run(out, duration_s, MappingProxyType(values))
 
@@ -131,6 +134,7 @@ def _execute(
         from nbclient.exceptions import CellTimeoutError, DeadKernelError
     logging.getLogger("papermill").addHandler(logging.NullHandler())  # its messages are raised as errors
     options: dict[str, Any] = {}
+    exit_codes: list[int] = []
     with contextlib.ExitStack() as stack:
         if forking:
             options = {
@@ -140,7 +144,7 @@ def _execute(
             }
         else:
             options = {
-                **stack.enter_context(_interpreter_kernel()),
+                **stack.enter_context(_interpreter_kernel(exit_codes)),
                 **_until(timeout_s),
                 "shutdown_kernel": "immediate",
             }
@@ -157,11 +161,18 @@ def _execute(
             )
         except papermill.PapermillExecutionError as error:
             reason = error.evalue if error.ename in engine.ENGINE_ERRORS else f"{error.ename}: {error.evalue}"
-            return _stop(notebook, part, (reason.strip() or error.ename).splitlines()[0])
+            first = (reason.strip() or error.ename).splitlines()[0]
+            return _stop(notebook, part, first, killed=error.ename == engine.KILLED)
         except CellTimeoutError:
             return _stop(notebook, part, f"it took longer than {timeout_s:g} s")
         except DeadKernelError:
-            return _stop(notebook, part, "its kernel died")
+            name, text = engine.ending(exit_codes[0] if exit_codes else None)
+            return _stop(notebook, part, text, killed=name == engine.KILLED)
+        except RuntimeError as error:
+            if forking:
+                raise
+            # nbclient's error for a kernel that died or did not answer at its start
+            raise NotebookKilled(f"{path_in_messages(notebook)} did not start: {error}") from error
     ends = [o.evalue for cell in executed.cells for o in cell.get("outputs", []) if o.get("ename") == "SystemExit"]
     if ends:  # papermill treats it as success
         return _stop(notebook, part, f"it exited early, with SystemExit({ends[0]})")
@@ -180,14 +191,14 @@ def _until(timeout_s: float | None) -> dict[str, Any]:
     return {"timeout_func": lambda _: max(0.001, end - time.monotonic())}
 
 
-def _stop(notebook: Path, part: Path, error: str) -> dict[str, Any]:
+def _stop(notebook: Path, part: Path, error: str, killed: bool = False) -> dict[str, Any]:
     """Record of a stop, at the last cell that was started."""
     started = [cell for cell in read(part).cells if cell.metadata.get("papermill", {}).get("start_time")]
     cell = started[-1] if started else None
     ids = [source.get("id") for source in read(notebook).cells]
     number = ids.index(cell.id) + 1 if cell and cell.get("id") in ids else 0
     source, name = (cell.source, cell.get("id", "")) if cell else ("", "")
-    return {"number": number, "id": name, "error": error, "source": source}
+    return {"number": number, "id": name, "error": error, "source": source, "killed": killed}
 
 
 def _finish(part: Path, record: dict[str, Any], stop: Mapping[str, Any] | None) -> None:
@@ -201,9 +212,11 @@ def _finish(part: Path, record: dict[str, Any], stop: Mapping[str, Any] | None) 
     nbformat.write(executed, part)
 
 
-@functools.cache
-def _kernel_manager() -> type:
-    """Kernel manager that starts a kernel of this interpreter, independent of registered kernels."""
+def _kernel_manager(exit_codes: list[int]) -> type:
+    """Kernel manager that starts a kernel of this interpreter, independent of registered kernels.
+
+    It adds the exit status of a kernel that has ended to `exit_codes`.
+    """
     from jupyter_client.kernelspec import KernelSpec
     from jupyter_client.manager import AsyncKernelManager
 
@@ -219,11 +232,20 @@ def _kernel_manager() -> type:
 
         start_kernel = _async_start_kernel
 
+        async def _async_is_alive(self) -> bool:
+            alive: bool = await super()._async_is_alive()
+            process = getattr(self.provisioner, "process", None)
+            if process is not None and process.returncode is not None:
+                exit_codes.append(process.returncode)
+            return alive
+
+        is_alive = _async_is_alive
+
     return InterpreterKernelManager
 
 
 @contextlib.contextmanager
-def _interpreter_kernel() -> Iterator[dict[str, Any]]:
+def _interpreter_kernel(exit_codes: list[int]) -> Iterator[dict[str, Any]]:
     """Options for a kernel with Unix sockets in a temporary folder.
 
     TCP ports are chosen before they are bound, so that parallel kernels sometimes get the same port, and Jupyter's
@@ -232,7 +254,7 @@ def _interpreter_kernel() -> Iterator[dict[str, Any]]:
     from traitlets.config import Config
 
     with tempfile.TemporaryDirectory(prefix="ettr-", ignore_cleanup_errors=True) as folder:
-        options: dict[str, Any] = {"kernel_manager_class": _kernel_manager()}
+        options: dict[str, Any] = {"kernel_manager_class": _kernel_manager(exit_codes)}
         if sys.platform != "win32" and len(folder) < LONGEST_SOCKET_PATH:
             connection = {"transport": "ipc", "connection_file": os.path.join(folder, "k.json")}
             options["config"] = Config({"InterpreterKernelManager": connection})

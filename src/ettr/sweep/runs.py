@@ -12,13 +12,13 @@ from typing import Any
 
 import pandas as pd
 
-from ettr.core.errors import EttrError, InputError
+from ettr.core.errors import EttrError, InputError, NotebookKilled
 from ettr.notebook.engine import prepare
 from ettr.sweep import calls, pool
 from ettr.sweep.folder import Folder
 from ettr.sweep.grid import Point, load
 from ettr.sweep.jobs import CallJob, NotebookJob, SweepJob
-from ettr.sweep.tables import Entry, table_at_once, table_of
+from ettr.sweep.tables import Entry, open_entry, table_at_once, table_of
 from ettr.sweep.work import Outcome, Task, WorkerDiffers, do
 
 MOST_POINTS = 100_000
@@ -35,13 +35,13 @@ class Progress:
     Attributes
     ----------
     done, failed, total : int
-        Number of finished points, of failed points among them, and of all points.
+        Number of points that have ended, of those among them that failed or were killed, and of all points.
     kept : int
         Finished points from an earlier run.
     threads : int
         Number of points that the workers can run in parallel; 0 without workers.
     entries : mapping of str to Entry or None
-        Result of each point by id; None if it is open.
+        Result of each point by id; None if it is open, and with an error if its process was killed.
     last : str
         Id of the point that has just finished; otherwise empty.
 
@@ -136,9 +136,10 @@ def run(
     Returns
     -------
     DataFrame
-        One row per point, in grid order: ``id``, ``name`` if points have names, the parameters, ``status`` (``done`` or
-        ``failed``), ``duration_s`` [s], ``error``, ``notebook`` (the executed copy, relative to `out`) and a column for
-        each recorded value. It is also saved as ``results.parquet``.
+        One row per point, in grid order: ``id``, ``name`` if points have names, the parameters, ``status`` (``done``,
+        ``failed``, or ``open`` if its process was killed: the same call runs the point again), ``duration_s`` [s],
+        ``error``, ``notebook`` (the executed copy, relative to `out`) and a column for each recorded value. It is also
+        saved as ``results.parquet``.
 
     Raises
     ------
@@ -292,8 +293,11 @@ def run_job(
                 job, points, waiting, workers, scheduler, lambda threads: report(replace(progress, threads=threads))
             )
             for digest, outcome in outcomes:
-                folder.keep(digest, outcome)
-                entries[digest] = folder.entry(digest)
+                if outcome.killed:
+                    entries[digest] = open_entry(outcome.text)
+                else:
+                    folder.keep(digest, outcome)
+                    entries[digest] = folder.entry(digest)
                 progress = replace(progress, done=progress.done + 1, failed=progress.failed + outcome.failed)
                 report(replace(progress, last=digest))
                 if time.monotonic() - written_s > TABLE_EVERY_S:
@@ -320,19 +324,35 @@ def _outcomes(
 
     if not waiting:
         return
+    suspects: dict[str, BaseException] = {}
     with pool.connected(workers, scheduler, len(waiting)) as client:
         for key, future in pool.stream(client, do, waiting, task, look):
             digest, error = str(key), future.exception()
-            yield digest, _unfinished(task(digest), error) if error else future.result()
+            if type(error).__name__ == "KilledWorker":
+                suspects[digest] = error
+            else:
+                yield digest, _unfinished(task(digest), error) if error else future.result()
+        if len(suspects) > 1:  # one of them may have killed the worker on which the others waited: run each alone
+            for digest in suspects:
+                for _, future in pool.stream(client, do, deque([digest]), task, look):
+                    error = future.exception()
+                    yield digest, _unfinished(task(digest), error) if error else future.result()
+        else:
+            yield from ((digest, _unfinished(task(digest), error)) for digest, error in suspects.items())
 
 
 def _unfinished(task: Task, error: BaseException) -> Outcome:
-    """Failed outcome of a point whose worker raised or died; raises for an error that affects all points."""
+    """Outcome of a point whose worker raised or died; raises for an error that affects all points."""
     if isinstance(error, WorkerDiffers | ImportError):
         raise EttrError(f"the workers cannot run this sweep: {error}") from error
     text = f"{type(error).__name__}: {error}".strip().splitlines()[0]
+    reason = str(error) if isinstance(error, NotebookKilled) else ""
+    if isinstance(error, OSError):  # of the worker's disk: a notebook and a call report their own errors
+        reason = f"{text} on its worker"
     if type(error).__name__ == "KilledWorker":
-        text = "its worker died or froze at every attempt"
+        reason = "its worker died or froze at every attempt"
+    if reason:
+        return Outcome(f"{reason}; the same command runs the point again", failed=True, killed=True)
     record: dict[str, Any] = {"digest": task.digest, "parameters": dict(task.parameters), "duration_s": 0.0}
     if not task.source:
         return Outcome(json.dumps({**record, "error": text}), failed=True)

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ettr.core.sentences import encodable
 from ettr.sweep.grid import Point
 from ettr.sweep.jobs import SweepJob
 
@@ -30,11 +31,11 @@ class Entry:
     file : str
         File, relative to the folder of the sweep.
     status : str
-        ``done`` or ``failed``.
+        ``done`` or ``failed``; ``open`` if its process was killed.
     duration_s : float
         Run time. [s]
     error : str
-        Reason of a failure; empty if it did not fail.
+        Reason of a failure or a kill; otherwise empty.
     recorded : mapping
         Recorded values.
     """
@@ -46,7 +47,9 @@ class Entry:
     recorded: Mapping[str, Any]
 
 
-_OPEN = Entry("", "open", np.nan, "", {})
+def open_entry(error: str = "") -> Entry:
+    """Return the entry of a point without a result, with the error if its process was killed."""
+    return Entry("", "open", np.nan, encodable(error), {})
 
 
 def table_of(job: SweepJob, points: Mapping[str, Point], entries: Mapping[str, Entry | None]) -> pd.DataFrame:
@@ -61,7 +64,7 @@ def table_of(job: SweepJob, points: Mapping[str, Point], entries: Mapping[str, E
     entries : mapping of str to Entry or None
         Result of each point; None if it is open.
     """
-    results = [entries[digest] or _OPEN for digest in points]
+    results = [entries[digest] or open_entry() for digest in points]
     names = [point.name for point in points.values()]
     parameters = {name: [point.parameters[name] for point in points.values()] for name in job.grid.parameters}
     columns = _columns(job, list(points), names, parameters)

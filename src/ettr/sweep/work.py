@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from ettr import notebook
-from ettr.core.errors import EttrError, NotebookFailed
+from ettr.core.errors import EttrError, NotebookFailed, NotebookKilled
+from ettr.notebook.documents import path_in_messages
 from ettr.sweep import calls
 
 
@@ -65,10 +66,14 @@ class Task:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Outcome of a point: the text of its file, and True if it failed."""
+    """Outcome of a point: the text of its file, and True if it failed.
+
+    If its process was killed, there is no result: the text is the reason, and the point stays open.
+    """
 
     text: str
     failed: bool
+    killed: bool = False
 
 
 def do(task: Task) -> Outcome:
@@ -78,6 +83,8 @@ def do(task: Task) -> Outcome:
     ------
     WorkerDiffers
         If this worker has other versions than the machine that started the sweep.
+    NotebookKilled
+        If the process of its notebook was killed.
     """
     versions = _surroundings()
     different = {name: version for name, version in task.surroundings.items() if versions.get(name) != version}
@@ -109,6 +116,8 @@ def _notebook(task: Task, values: dict[str, Any], scratch: Path) -> tuple[str, b
             fresh_kernel=task.fresh_kernel,
             record={"digest": task.digest, "notebook": task.what},
         )
+    except NotebookKilled as error:  # its message has the path of the copy on this worker
+        raise NotebookKilled(str(error).replace(path_in_messages(source), task.what)) from error
     except NotebookFailed:
         return out.with_name("out.failed.ipynb").read_text(encoding="utf-8"), True
     return out.read_text(encoding="utf-8"), False

@@ -39,7 +39,7 @@ class Chapter:
 
     ``state`` is ``ran`` or ``kept`` (the copy at ``path`` is good), ``unanswered`` (the book's scenario has no answer
     from the cell on at which the copy ends, as ``error`` says), or ``failed`` (the copy ends at the failure that
-    ``error`` describes).
+    ``error`` describes; there is none if the process was killed).
     """
 
     docname: str

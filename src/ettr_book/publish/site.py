@@ -273,7 +273,9 @@ def _failure(failed: list[chapters.Chapter]) -> list[str]:
     several = f"{len(failed)} chapters failed" if len(failed) > 1 else "a chapter failed"
     lines = [f"{several}; the site was not changed:"]
     for chapter in failed:
-        lines += [f"  {chapter.error}", f"    partial output: {chapter.path}"]
+        lines.append(f"  {chapter.error}")
+        if chapter.path.is_file():  # not of a killed process
+            lines.append(f"    partial output: {chapter.path}")
     return lines
 
 
