@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import time
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -110,6 +112,46 @@ def test_too_many_points_are_counted_and_not_made():
         load(yaml.safe_load(f"a: {side}\nb: {side}\nc: {side}"), 100_000)
     with pytest.raises(InputError, match="values, got 1,000,000,000"):
         load({"a": {"from": 0, "to": 1, "count": 10**9}}, 100_000)
+
+
+LONG = {"from": 1, "to": 60, "count": 200_000}
+ROUNDED = {"from": 1, "to": 8_000_000, "count": 2_000, "multiple_of": 8}
+
+
+@pytest.mark.parametrize(
+    ("written", "words"),
+    [
+        ({"a": LONG, "b": LONG}, "got 40,000,000,000 = 200,000 x 200,000"),
+        ({"a": LONG}, "at most 100,000 points, got 200,000"),
+        ({"a": {**LONG, "scale": "log"}, "b": [1, 2]}, "got 400,000 = 200,000 x 2"),
+        ({"a": {"from": 0, "to": 1, "step": 5e-6}}, "at most 100,000 points, got 200,001"),
+        ({"a": {**LONG, "count": 1e12}}, "a must have at most 10,000,000 values, got 1,000,000,000,000"),
+        ({"a": {**LONG, "multiple_of": 8}}, "a must have at most 100,000 values before rounding .*, got 200,000"),
+        ({"a": ROUNDED, "b": ROUNDED}, "got 4,000,000 = 2,000 x 2,000"),
+        ({"a": ROUNDED, "b": LONG}, "at most 100,000 points, got 200,000"),
+        ({"zip": {"a": LONG, "b": LONG}}, "at most 100,000 points, got 200,000"),
+        ({"zip": {"a": LONG, "b": {**LONG, "count": 199_999}}}, "a has 200,000, b has 199,999"),
+        ({"zip": {"a": LONG, "b": ROUNDED}}, "at most 100,000 points, got 200,000"),
+        ({"points": [{"a": 1}, {"a": 2}], "product": {"b": LONG}}, "got 400,000 = 2 x 200,000"),
+        ({"product": {"a": LONG}, "zip": {"a": LONG}}, "a must be in one block only"),
+        ({"a": range(10**12)}, "a must have at most 10,000,000 values, got 1,000,000,000,000"),
+    ],
+)
+def test_the_number_of_points_is_known_before_their_values_are_made(written, words):
+    tracemalloc.start()
+    try:
+        with pytest.raises(InputError, match=words):
+            load(written, 100_000)
+        assert tracemalloc.get_traced_memory()[1] < 2_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_repeated_value_is_found_at_the_end_of_a_long_list():
+    begun = time.monotonic()
+    with pytest.raises(InputError, match="got twice a: 29999"):
+        load({"a": [*range(30_000), 29_999]}, 100_000)
+    assert time.monotonic() - begun < 5
 
 
 @pytest.mark.parametrize(

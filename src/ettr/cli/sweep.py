@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import shlex
 import sys
@@ -155,7 +156,7 @@ def _job(
 
     if timeout_s is not None and not timeout_s > 0:
         raise InputError(f"--timeout must be > 0 s, got {timeout_s:g}")
-    grid = load(values, limit(call))
+    grid = load(values, functools.partial(limit, call, scenario))
     if call is not None:
         for name, value in (("--timeout", timeout_s), ("--fresh-kernels", fresh)):
             if value:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,21 +46,27 @@ def scenario_of(values: Mapping[str, Any], options: Mapping[str, Any]) -> Scenar
 def takes_arrays(grid: Grid) -> bool:
     """Return True if the exact model can evaluate all points as arrays: numeric fields that accept arrays."""
     values = {name: [row[at] for row in block.rows] for block in grid.blocks for at, name in enumerate(block.columns)}
-    scenarios, sizes = values.pop("scenario"), values.get(N_GPUS, [])
+    scenarios, sizes = dict.fromkeys(values.pop("scenario")), values.get(N_GPUS, [])
     if not all(type(value) in (int, float) for column in values.values() for value in column):
         return False
-    for name in dict.fromkeys(scenarios):
-        run = Scenario.load(name)
-        if run.heat is not None:
-            return False  # the temperature of its hottest GPU depends on the size
-        try:
-            if not set(values) <= set(run.swept) or any(size % run.cluster.gpus_per_node for size in sizes):
-                return False
-            budget.exact(run)
-        except NotModelled:
+    if not all(accepts_arrays(name, values) for name in scenarios):
+        return False
+    return not any(size % Scenario.load(name).cluster.gpus_per_node for name in scenarios for size in sizes)
+
+
+def accepts_arrays(scenario: str, fields: Iterable[str]) -> bool:
+    """Return True if the exact model can evaluate a scenario with arrays in these fields."""
+    run = Scenario.load(scenario)
+    if run.heat is not None:
+        return False  # the temperature of its hottest GPU depends on the size
+    try:
+        if not set(fields) <= set(run.swept):
             return False
-        except OutsideValidity:
-            pass  # other points of the grid may be valid
+        budget.exact(run)
+    except NotModelled:
+        return False
+    except OutsideValidity:
+        pass  # other points of the grid may be valid
     return True
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 import math
@@ -21,6 +22,8 @@ from ettr.core.yaml_files import text_of
 
 BLOCKS = ("product", "zip", "points")
 MOST_VALUES = 10_000_000
+MOST_ROUNDED = 100_000
+"""Most values of a range with ``multiple_of``, whose different ones can only be counted once they are made."""
 LARGEST = 1e300
 EXACT = 2.0**53
 """Largest integer up to which a float represents every integer."""
@@ -48,6 +51,18 @@ class Block:
     columns: tuple[str, ...]
     rows: Sequence[Sequence[Any]]
     names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Draft:
+    """Block, or values of a parameter, of a known number before they are made.
+
+    The number is 0 for rounded values, which may be equal. `make` returns them.
+    """
+
+    columns: tuple[str, ...]
+    n: int
+    make: Callable[[], Any]
 
 
 @dataclass(frozen=True)
@@ -107,7 +122,10 @@ class Grid:
         return arrays
 
 
-def load(source: str | os.PathLike[str] | Mapping[str, Any] | Sequence[Any], most_points: int) -> Grid:
+def load(
+    source: str | os.PathLike[str] | Mapping[str, Any] | Sequence[Any],
+    most_points: int | Callable[[Sequence[str]], int],
+) -> Grid:
     """Read a grid from a YAML file, or from its contents.
 
     A mapping of parameters to values spans their product. Each parameter has
@@ -129,8 +147,8 @@ def load(source: str | os.PathLike[str] | Mapping[str, Any] | Sequence[Any], mos
     ----------
     source : path, mapping or list
         YAML file, or its contents.
-    most_points : int
-        Largest number of points.
+    most_points : int or callable
+        Largest number of points, or a function from the names of all parameters to it.
 
     Returns
     -------
@@ -140,7 +158,8 @@ def load(source: str | os.PathLike[str] | Mapping[str, Any] | Sequence[Any], mos
     ------
     InputError
         If the file cannot be read, or the grid breaks a rule: a repeated parameter or one without values, a zip of
-        different lengths, a repeated point, or more points than `most_points`.
+        different lengths, a repeated point, or more points than `most_points`, which are counted before the values
+        of ranges are made.
 
     Examples
     --------
@@ -149,15 +168,31 @@ def load(source: str | os.PathLike[str] | Mapping[str, Any] | Sequence[Any], mos
     [1024, 2048, 4096, 8192, 16384]
     """
     content, place = _content(source)
-    grid = Grid(tuple(_blocks(content, place)))
-    for number, name in enumerate(grid.parameters):
-        if name in grid.parameters[:number]:
+    drafts = list(_drafts(content, place))
+    names = [name for draft in drafts for name in draft.columns]
+    for number, name in enumerate(names):
+        if name in names[:number]:
             raise InputError(f"{name} must be in one block only, got two ({place})")
-    if grid.n_points > most_points:
-        sizes = " x ".join(f"{len(block.rows):,}" for block in grid.blocks if len(block.rows) > 1)
-        raise InputError(f"a sweep must have at most {most_points:,} points, got {grid.n_points:,} = {sizes} ({place})")
+    most = most_points(names) if callable(most_points) else most_points
+    sizes = [draft.n or 1 for draft in drafts]
+    _check_size(sizes, most, place)
+    blocks: list[Block] = []
+    for number, draft in enumerate(drafts):
+        blocks.append(draft.make())
+        sizes[number] = len(blocks[-1].rows)
+        _check_size(sizes, most, place)  # the number of rounded values is known only now
+    grid = Grid(tuple(blocks))
     _check_twice(grid, place)
     return grid
+
+
+def _check_size(sizes: Sequence[int], most_points: int, place: str) -> None:
+    """Raise for too many points."""
+    n_points = math.prod(sizes)
+    if n_points > most_points:
+        factors = " x ".join(f"{size:,}" for size in sizes if size > 1)
+        equation = f"{n_points:,} = {factors}" if " x " in factors else factors
+        raise InputError(f"a sweep must have at most {most_points:,} points, got {equation} ({place})")
 
 
 def key(parameters: Mapping[str, Any]) -> str:
@@ -172,8 +207,8 @@ def _content(source: Any) -> tuple[Any, str]:
     return load_yaml(text_of(source, "the grid"), str(source)), str(source)
 
 
-def _blocks(content: Any, place: str) -> Iterator[Block]:
-    """Blocks of a grid."""
+def _drafts(content: Any, place: str) -> Iterator[_Draft]:
+    """Blocks of a grid, to be made."""
     if isinstance(content, Sequence) and not isinstance(content, str):
         yield _points(content, place)
         return
@@ -192,36 +227,51 @@ def _blocks(content: Any, place: str) -> Iterator[Block]:
         elif not isinstance(block, Mapping) or not block:
             raise InputError(f"{name} must map parameters to values ({place})")
         elif name == "zip":
-            yield _zip(block, place)
+            yield _zip(_axes(block, place), place)
         else:
-            yield from (Block((parameter,), [(v,) for v in axis]) for parameter, axis in _axes(block, place).items())
+            yield from (_zip([axis], place) for axis in _axes(block, place))
 
 
-def _axes(block: Mapping[str, Any], place: str) -> dict[str, Sequence[Any]]:
-    """Values of each parameter, in order."""
-    axes: dict[str, Sequence[Any]] = {}
-    for name, written in block.items():
+def _axes(block: Mapping[str, Any], place: str) -> list[_Draft]:
+    """Values of each parameter, in order, to be made."""
+    axes: list[_Draft] = []
+    for name, content in block.items():
         if not isinstance(name, str):
             raise InputError(f"the name of a parameter must be text, got {name!r} ({place})")
-        values = _range(name, written, place) if isinstance(written, Mapping) else written
-        axes[name] = list(values) if isinstance(values, list | tuple | range | np.ndarray) else [values]
-        if not isinstance(written, Mapping):
-            refuse_infinite(name, axes[name], place)
-        if len(axes[name]) == 0:
+        is_range = isinstance(content, range) and bool(content)
+        written = {"from": content[0], "to": content[-1], "step": content.step} if is_range else content
+        if isinstance(written, Mapping):
+            axes.append(_range(name, written, place))
+            continue
+        values = list(written) if isinstance(written, list | tuple | range | np.ndarray) else [written]
+        refuse_infinite(name, values, place)
+        if not values:
             raise InputError(f"{name} must have at least one value, got none ({place})")
+        axes.append(_Draft((name,), len(values), values.copy))
     return axes
 
 
-def _zip(block: Mapping[str, Any], place: str) -> Block:
-    """Block of parameters that change together."""
-    axes = _axes(block, place)
-    if len({len(axis) for axis in axes.values()}) > 1:
-        counts = ", ".join(f"{name} has {len(axis)}" for name, axis in axes.items())
+def _zip(axes: Sequence[_Draft], place: str) -> _Draft:
+    """Block of parameters that change together, to be made."""
+    columns = tuple(name for axis in axes for name in axis.columns)
+    _check_equal({name: axis.n for name, axis in zip(columns, axes, strict=True) if axis.n}, place)
+
+    def make() -> Block:
+        values = [axis.make() for axis in axes]
+        _check_equal(dict(zip(columns, map(len, values), strict=True)), place)
+        return Block(columns, list(zip(*values, strict=True)))
+
+    return _Draft(columns, max(axis.n for axis in axes), make)
+
+
+def _check_equal(sizes: Mapping[str, int], place: str) -> None:
+    """Raise for parameters of a zip with different numbers of values."""
+    if len(set(sizes.values())) > 1:
+        counts = ", ".join(f"{name} has {n:,}" for name, n in sizes.items())
         raise InputError(f"parameters of a zip must have equal numbers of values: {counts} ({place})")
-    return Block(tuple(axes), list(zip(*axes.values(), strict=True)))
 
 
-def _points(block: Any, place: str) -> Block:
+def _points(block: Any, place: str) -> _Draft:
     """Block of points, with or without names."""
     named = isinstance(block, Mapping)
     points = list(block.values()) if named else block
@@ -236,15 +286,13 @@ def _points(block: Any, place: str) -> Block:
         for name, value in point.items():
             refuse_infinite(name, value, place)
     columns = tuple(points[0])
-    return Block(
-        columns,
-        [[point[c] for c in columns] for point in points],
-        tuple(encodable(str(name)) for name in block) if named else (),
-    )
+    rows = [[point[c] for c in columns] for point in points]
+    names = tuple(encodable(str(name)) for name in block) if named else ()
+    return _Draft(columns, len(rows), functools.partial(Block, columns, rows, names))
 
 
-def _range(name: str, written: Mapping[str, Any], place: str) -> Sequence[Any]:
-    """Values of a range."""
+def _range(name: str, written: Mapping[str, Any], place: str) -> _Draft:
+    """Values of a range, to be made."""
     odd = set(written) - RANGE_KEYS
     if odd or not {"from", "to"} <= set(written):
         raise InputError(
@@ -268,11 +316,12 @@ def _range(name: str, written: Mapping[str, Any], place: str) -> Sequence[Any]:
     if scale == "log" and min(written["from"], written["to"]) <= 0:
         raise InputError(f"a log range must be > 0, got {name} from {written['from']} to {written['to']} ({place})")
     count = _count(name, written, place)
-    if count > MOST_VALUES:
-        raise InputError(f"{name} must have at most {MOST_VALUES:,} values, got {count:,} ({place})")
-    values = _spread(written, count)
-    multiple = written.get("multiple_of")
-    return values if multiple is None else _multiples(name, values, multiple, place)
+    most, kind = (MOST_ROUNDED, " before rounding to multiples") if "multiple_of" in written else (MOST_VALUES, "")
+    if count > most:
+        raise InputError(f"{name} must have at most {most:,} values{kind}, got {count:,} ({place})")
+    if "multiple_of" in written:
+        return _Draft((name,), 0, lambda: _multiples(name, _spread(written, count), written["multiple_of"], place))
+    return _Draft((name,), count, lambda: _spread(written, count))
 
 
 def _spread(written: Mapping[str, Any], count: int) -> list[Any]:
@@ -321,6 +370,8 @@ def _count(name: str, written: Mapping[str, Any], place: str) -> int:
     step = written["step"]
     if step == 0 or (high - low) / step < 0 or written.get("scale") == "log":
         raise InputError(f"step of {name} must lead from {low} to {high} on a linear scale, got {step} ({place})")
+    if all(isinstance(value, int) for value in (low, high, step)):
+        return int((high - low) // step) + 1
     n_steps = (high - low) / step * (1 + LAST_DIGITS)
     return int(n_steps) + 1 if n_steps < LARGEST else MOST_VALUES + 1
 
@@ -332,11 +383,12 @@ def _check_twice(grid: Grid, place: str) -> None:
             rows = [_row_key(row) for row in block.rows]
         except TypeError as error:
             raise InputError(f"a mapping among the values must have text keys ({place})") from error
-        if len(set(rows)) == len(rows):
-            continue
-        repeated = next(number for number, row in enumerate(rows) if row in rows[:number])
-        parameters = ", ".join(f"{c}: {v!r}" for c, v in zip(block.columns, block.rows[repeated], strict=True))
-        raise InputError(f"points must be different, got twice {parameters} ({place})")
+        seen: set[Any] = set()
+        for row, values in zip(rows, block.rows, strict=True):
+            if row in seen:
+                parameters = ", ".join(f"{c}: {v!r}" for c, v in zip(block.columns, values, strict=True))
+                raise InputError(f"points must be different, got twice {parameters} ({place})")
+            seen.add(row)
 
 
 def _row_key(row: Sequence[Any]) -> Any:

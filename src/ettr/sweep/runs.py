@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -61,15 +62,19 @@ class Progress:
     last: str = ""
 
 
-def limit(call: str | None) -> int:
+def limit(call: str | None, scenario: str | None = None, fields: Iterable[str] = ()) -> int:
     """Return the largest number of points of a sweep of a call, or of a notebook (None).
+
+    It depends on the fields of the grid, unless the grid names the scenarios.
 
     Examples
     --------
     >>> limit("budget"), limit(None)
     (20000000, 100000)
     """
-    return MOST_AT_ONCE if call == "budget" else MOST_POINTS
+    if call == "budget" and (scenario is None or calls.accepts_arrays(scenario, fields)):
+        return MOST_AT_ONCE
+    return MOST_POINTS
 
 
 OnProgress = Callable[[Progress], None]
@@ -203,7 +208,7 @@ def call(
     >>> table[["cluster.n_gpus", "ettr"]].round(3).to_dict("list")
     {'cluster.n_gpus': [16384, 100000], 'ettr': [0.909, 0.573]}
     """
-    job = CallJob(name, scenario, load(grid, limit(name)))
+    job = CallJob(name, scenario, load(grid, functools.partial(limit, name, scenario)))
     return run_job(job, out, workers, scheduler, retry_failed, on_progress)
 
 
