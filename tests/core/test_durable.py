@@ -3,6 +3,8 @@
 import os
 import resource
 import stat
+import subprocess
+import sys
 import tempfile
 import threading
 from pathlib import Path
@@ -70,6 +72,92 @@ def test_ctrl_c_while_a_file_is_written_leaves_the_old_one(old):
     with pytest.raises(KeyboardInterrupt):
         cut_off()
     assert is_untouched(old)
+
+
+MAKER = """
+import sys, time
+from pathlib import Path
+from ettr.core import durable
+here = Path(sys.argv[1])
+with durable.temporary_folder(here) as folder, durable.replacing(here / "a.yml") as part:
+    (folder / "data").touch()
+    part.write_text("half")
+    print("made", flush=True)
+    time.sleep(600)
+"""
+
+
+def left(folder: Path) -> list[str]:
+    """What is in a folder when the next process has started to write there."""
+    durable.remove_leftovers.cache_clear()
+    durable.remove_leftovers(folder)
+    return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.fixture
+def maker(tmp_path):
+    """A process that has a temporary folder and an unfinished file in a folder with files of others."""
+    (tmp_path / f".b.yml{durable.PART}").touch()
+    (tmp_path / f".c.{durable._MACHINE}-x-1{durable.PART}").touch()
+    process = subprocess.Popen([sys.executable, "-c", MAKER, str(tmp_path)], stdout=subprocess.PIPE)
+    assert process.stdout.read(4) == b"made"
+    yield process
+    process.kill()
+    process.wait()
+    process.stdout.close()
+
+
+def kill(process: subprocess.Popen) -> None:
+    process.kill()
+    process.wait()
+
+
+OTHERS = [f".b.yml{durable.PART}", f".c.{durable._MACHINE}-x-1{durable.PART}"]
+
+
+def test_what_a_killed_process_left_is_removed_and_what_a_living_one_has_is_not(maker, tmp_path):
+    with_maker = left(tmp_path)
+    assert len(with_maker) == 5  # a lock, a folder, and an unfinished file of it
+    kill(maker)
+    assert left(tmp_path) == OTHERS
+
+
+@pytest.mark.parametrize("name", ["_MACHINE", "_runs"])
+def test_what_another_machine_or_container_has_stays(maker, tmp_path, name, monkeypatch):
+    """Elsewhere its id means nothing: another machine has another name, and a container on this one the same locks."""
+    if name == "_MACHINE":
+        kill(maker)
+        monkeypatch.setattr(durable, "_MACHINE", "123456")
+    else:
+        monkeypatch.setattr(durable, "_runs", lambda _: False)
+    assert len(left(tmp_path)) == 5
+
+
+def test_what_another_user_left_stays(maker, tmp_path, monkeypatch):
+    kill(maker)
+    monkeypatch.setattr(os, "geteuid", lambda: 12345)
+    assert len(left(tmp_path)) == 5
+
+
+def test_what_a_living_process_has_stays_where_locks_do_not_work(tmp_path):
+    name = f".a.{durable._MACHINE}-{os.getpid()}-1{durable.PART}"
+    (tmp_path / name).touch()
+    assert left(tmp_path) == [name]
+
+
+def test_a_process_that_ended_and_was_not_collected_does_not_run():
+    with subprocess.Popen([sys.executable, "-c", ""], stdout=subprocess.PIPE) as process:
+        process.stdout.read()
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        assert not durable._runs(process.pid) and durable._runs(os.getpid())
+    assert not durable._runs(process.pid)
+
+
+def test_a_temporary_folder_is_its_user_s_alone_and_goes_with_its_block(tmp_path):
+    with durable.temporary_folder(tmp_path) as folder:
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+        (folder / "a").touch()
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_symbolic_link_stays_one_and_the_file_it_leads_to_is_replaced(old):

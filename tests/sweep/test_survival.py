@@ -21,6 +21,7 @@ from distributed import Security
 from distributed.scheduler import KilledWorker
 
 from ettr import notebook, sweep
+from ettr.core import durable
 from ettr.core.errors import EttrError, InputError
 from ettr.sweep import pool, work
 from notebooks import written
@@ -276,11 +277,12 @@ def running(tmp_path):
         parameters="x = 1  # whole",
     )
     (tmp_path / "grid.yml").write_text("x: [1, 2, 3]\n")
+    (tmp_path / "temporary").mkdir()
     command = ["ettr.cli", "sweep", str(study), "--grid", "grid.yml", "--out", "out", "--workers", "2"]
     process = psutil.Popen(
         [sys.executable, "-m", *command],
         cwd=tmp_path,
-        env=os.environ | {"DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "20 s"},
+        env=os.environ | {"DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "20 s", "TMPDIR": str(tmp_path / "temporary")},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
@@ -298,6 +300,8 @@ def test_nothing_outlives_a_sweep(running, tmp_path, ending):
     assert running.wait(PATIENCE_S) == (130 if ending == signal.SIGINT else -signal.SIGKILL)
     _, alive = psutil.wait_procs(below, PATIENCE_S)
     assert alive == []
+    durable.remove_leftovers(tmp_path / "temporary")  # as the next sweep does
+    assert list((tmp_path / "temporary").iterdir()) == []
 
 
 @pytest.mark.slow

@@ -1,20 +1,30 @@
-"""Files that are complete or absent after a kill or a power cut, and locks for one process at a time."""
+"""Files that are complete or absent after a kill or a power cut, temporary folders, and locks between processes.
+
+An unfinished file and a temporary folder are named after this machine and the process that made them, which holds a
+lock on them. If it was killed, the next process that works in the same place removes them.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import errno
+import functools
+import hashlib
 import os
+import platform
 import secrets
+import shutil
 import stat
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from ettr.core.errors import InputError
 
 PART = ".ettr-part"
 """Ending of the name of an unfinished file."""
+_MACHINE = hashlib.sha256(platform.node().encode()).hexdigest()[:6]
 _BEGINNING = 40
 """Characters of a file's name at the start of its unfinished name, short enough for characters of four bytes."""
 
@@ -77,16 +87,12 @@ def replacing(path: Path) -> Iterator[Path]:
     if target is None:
         yield path
         return
-    part = _new_part(target)
-    try:
+    with _new_part(target) as part:
         yield part
         sync(part)
         with contextlib.suppress(FileNotFoundError):
             part.chmod(stat.S_IMODE(target.stat().st_mode))
         _rename(part, target)
-    finally:
-        with contextlib.suppress(OSError):
-            part.unlink(missing_ok=True)
 
 
 def check(path: Path) -> None:
@@ -99,7 +105,8 @@ def check(path: Path) -> None:
     """
     target = _replaced_by(path)
     if target is not None:
-        _new_part(target).unlink()
+        with _new_part(target):
+            pass
 
 
 def write(path: Path, text: str) -> None:
@@ -122,20 +129,94 @@ def _replaced_by(path: Path) -> Path | None:
     return Path(os.path.realpath(path))
 
 
-def _new_part(target: Path) -> Path:
-    """Make an empty file beside another, for its owner only until it gets the permissions of an existing one.
+@contextlib.contextmanager
+def temporary_folder(parent: Path | None = None) -> Iterator[Path]:
+    """Yield a new folder for this user only, which is removed at the end; by default in the folder of temporary files.
+
+    Raises
+    ------
+    OSError
+        If it cannot be made.
+    """
+    with _new_part(Path(parent or tempfile.gettempdir()) / "ettr") as part:
+        folder = _folder_of(part)
+        folder.mkdir(mode=0o700)
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _folder_of(part: Path) -> Path:
+    """Temporary folder of an unfinished file."""
+    return part.with_name(part.name.removeprefix(".").removesuffix(PART))
+
+
+@functools.cache
+def remove_leftovers(folder: Path) -> None:
+    """Remove what killed processes of this user left in a folder, once per process.
+
+    The lock tells whether a process lives, also in another container; its id does so where locks do not work.
+    """
+    try:
+        import fcntl
+    except ImportError:  # as in :func:`_take`
+        return
+    for part in folder.glob(f".*.{_MACHINE}-*{PART}"):
+        with contextlib.suppress(OSError, ValueError):
+            if _runs(int(part.name.removesuffix(PART).split("-")[-2])):
+                continue
+            handle = os.open(part, os.O_RDWR | os.O_NOFOLLOW)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if os.fstat(handle).st_uid == os.geteuid():
+                    shutil.rmtree(_folder_of(part), ignore_errors=True)
+                    part.unlink()
+            finally:
+                os.close(handle)
+
+
+def _runs(pid: int) -> bool:
+    """True if there is a process with this id on this machine, and it has not ended."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # of another user
+        pass
+    try:  # a container may have nobody who collects ended processes
+        return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[0] != b"Z"
+    except OSError:  # not on Linux
+        return True
+
+
+@contextlib.contextmanager
+def _new_part(target: Path) -> Iterator[Path]:
+    """Yield an empty file beside another, for its owner only until it gets the permissions of an existing one.
 
     The name is new, and ``O_EXCL`` follows no link: in a folder that all may write, nobody can prepare it.
     """
-    part = target.with_name(f".{target.name[:_BEGINNING]}.{os.getpid()}-{secrets.token_hex(4)}{PART}")
+    remove_leftovers(target.parent)
+    owner = f"{_MACHINE}-{os.getpid()}-{secrets.token_hex(4)}"
+    part = target.with_name(f".{target.name[:_BEGINNING]}.{owner}{PART}")
     try:
-        os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600 if target.exists() else 0o666))
+        handle = os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600 if target.exists() else 0o666)
     except OSError as error:
         if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
             why = f"{error.strerror} (no new file can be created in {target.parent})"
             raise OSError(error.errno, why, str(target)) from None
         raise
-    return part
+    try:
+        with os.fdopen(handle, "wb") as file:
+            if os.name == "nt":  # an open file cannot be renamed there
+                file.close()
+            else:
+                with contextlib.suppress(OSError):  # a file system without locks
+                    _take(file, wait=True)
+            yield part
+    finally:
+        with contextlib.suppress(OSError):
+            part.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
@@ -183,7 +264,7 @@ def locked(path: Path, what: str, wait: bool = False, on_wait: Callable[[], None
                 return
 
 
-def _take(file: IO[str], wait: bool, on_wait: Callable[[], None] | None) -> None:
+def _take(file: IO[Any], wait: bool, on_wait: Callable[[], None] | None = None) -> None:
     try:
         import fcntl
     except ImportError:  # Windows has no such lock, and work there goes unguarded

@@ -9,10 +9,10 @@ import os
 import random
 import shutil
 import subprocess
-import tempfile
 import time
 from pathlib import Path
 
+from ettr.core import durable
 from ettr.core.durable import sync
 
 _HEAD = 32
@@ -85,9 +85,11 @@ def drop_after(folder: Path, step: int) -> None:
 
 
 def keep_newest(folder: Path, n_kept: int) -> None:
-    """Remove all but the newest checkpoints."""
+    """Remove all but the newest checkpoints, and unfinished ones of killed workers."""
     for step in steps(folder)[n_kept:]:
         path_of(folder, step).unlink()
+    for unfinished in folder.glob(".step-*"):
+        unfinished.unlink()
 
 
 def corrupt(folder: Path, step: int) -> None:
@@ -115,8 +117,8 @@ def mount(folder: Path, size_mb: float) -> str:
 
 def why_no_mount() -> str:
     """Return the reason why no memory disk can be mounted; empty if one can."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name, "disk")
+    with durable.temporary_folder() as parent:
+        folder = parent / "disk"
         folder.mkdir()
         error = mount(folder, 0.1)
         unmount(folder)

@@ -10,13 +10,13 @@ import lzma
 import re
 import shutil
 import sys
-import tempfile
+import weakref
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
+from ettr.core import durable
 from ettr.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ Lines = Iterator[tuple[int, str]]
 """Line number from 1, and the line without its end."""
 
 STDIN = "-"
-_COPIES: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+_COPIES: weakref.WeakKeyDictionary[Any, _Copy] = weakref.WeakKeyDictionary()
 """Copies of standard input, so that it can be read again for another format."""
 HEAD_LINES = 2_000
 HEAD_WIDTH = 10_000
@@ -123,7 +123,7 @@ class Source:
         self._progress, self._kind, self._encoding = progress, kind, _checked_encoding(encoding)
         if str(path) == STDIN:
             self._copy = _copied_stdin(kind)
-            self.path, self.name = Path(self._copy.name), "standard input"
+            self.path, self.name = self._copy.path, "standard input"
         self._begin()
         if self._encoding is None and self._start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
             self._encoding = "utf-16"
@@ -277,19 +277,28 @@ class Source:
             )
 
 
-def _copied_stdin(kind: str) -> Any:
+def _copied_stdin(kind: str) -> _Copy:
     """Copy standard input, once, to a temporary file that lasts as long as the returned object."""
     if sys.stdin is None or sys.stdin.isatty():
         raise InputError(f"the {kind} {STDIN!r} is standard input, but nothing is piped into it: give a file")
     if sys.stdin in _COPIES:
         return _COPIES[sys.stdin]
-    copy = tempfile.NamedTemporaryFile(prefix="ettr-")  # noqa: SIM115 (lives as long as its Source)
-    shutil.copyfileobj(sys.stdin.buffer, copy)
-    copy.flush()
-    if not copy.tell():
-        raise InputError(f"the {kind} must not be empty; standard input is empty")
+    copy = _Copy()
+    with copy.path.open("wb") as file:
+        shutil.copyfileobj(sys.stdin.buffer, file)
+        if not file.tell():
+            raise InputError(f"the {kind} must not be empty; standard input is empty")
     _COPIES[sys.stdin] = copy
     return copy
+
+
+class _Copy:
+    """File in a temporary folder that lasts as long as this object."""
+
+    def __init__(self) -> None:
+        stack = contextlib.ExitStack()
+        self.path = stack.enter_context(durable.temporary_folder()) / "stdin"
+        weakref.finalize(self, stack.close)
 
 
 def _checked_encoding(name: str | None) -> str | None:

@@ -12,7 +12,6 @@ import logging
 import os
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -253,9 +252,9 @@ def _interpreter_kernel(exit_codes: list[int]) -> Iterator[dict[str, Any]]:
     """
     from traitlets.config import Config
 
-    with tempfile.TemporaryDirectory(prefix="ettr-", ignore_cleanup_errors=True) as folder:
+    with durable.temporary_folder() as folder:
         options: dict[str, Any] = {"kernel_manager_class": _kernel_manager(exit_codes)}
-        if sys.platform != "win32" and len(folder) < LONGEST_SOCKET_PATH:
+        if sys.platform != "win32" and len(str(folder)) < LONGEST_SOCKET_PATH:
             connection = {"transport": "ipc", "connection_file": os.path.join(folder, "k.json")}
             options["config"] = Config({"InterpreterKernelManager": connection})
         yield options

@@ -7,13 +7,12 @@ import logging
 import os
 import queue
 import re
-import tempfile
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator
 from pathlib import Path
 from typing import Any
 
-from ettr.core import extras
+from ettr.core import durable, extras
 from ettr.core.errors import EttrError, InputError
 
 CONNECT_TIMEOUT_S = 10
@@ -71,8 +70,8 @@ def connected(workers: int | None, scheduler: str | None, most: int) -> Iterator
     with _silent(), contextlib.ExitStack() as stack:
         if scheduler is None:
             # Dask imports modules from this folder, so nobody else may have write access
-            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="ettr-", ignore_cleanup_errors=True))
-            stack.enter_context(dask.config.set(LOCAL_CLUSTER))
+            folder = stack.enter_context(durable.temporary_folder())
+            stack.enter_context(dask.config.set({**LOCAL_CLUSTER, "temporary-directory": str(folder)}))
             try:
                 cluster = LocalCluster(
                     n_workers=min(workers or os.cpu_count() or 1, most),
@@ -81,7 +80,6 @@ def connected(workers: int | None, scheduler: str | None, most: int) -> Iterator
                     dashboard_address="127.0.0.1:0",
                     scheduler_kwargs={"dashboard": False},
                     memory_limit=0,  # notebooks run in separate processes
-                    local_directory=folder,
                     silence_logs=logging.CRITICAL,
                 )
             except (RuntimeError, OSError) as error:

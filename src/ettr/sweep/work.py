@@ -6,7 +6,6 @@ import functools
 import hashlib
 import json
 import platform
-import tempfile
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ettr import notebook
+from ettr.core import durable
 from ettr.core.errors import EttrError, NotebookFailed, NotebookKilled
 from ettr.notebook.documents import path_in_messages
 from ettr.sweep import calls
@@ -91,11 +91,11 @@ def do(task: Task) -> Outcome:
     if different:
         pairs = (f"{name} {versions.get(name, 'missing')} and not {version}" for name, version in different.items())
         raise WorkerDiffers(f"a worker on {platform.node()} has {', '.join(pairs)}; install the same versions there")
-    with tempfile.TemporaryDirectory(prefix="ettr-point-") as scratch:
-        places = {file.path: str(_placed(file, Path(scratch))) for file in task.files}
+    with durable.temporary_folder() as scratch:
+        places = {file.path: str(_placed(file, scratch)) for file in task.files}
         moved = {path: place for path, place in places.items() if place != path}
         values = _replaced(dict(task.parameters), moved)
-        text, failed = (_notebook if task.source else _call)(task, values, Path(scratch))
+        text, failed = (_notebook if task.source else _call)(task, values, scratch)
         for path, place in moved.items():  # the saved result has the original path of the file
             text = text.replace(json.dumps(place)[1:-1], json.dumps(path)[1:-1])
     return Outcome(text, failed)

@@ -5,11 +5,10 @@ from __future__ import annotations
 import importlib.metadata
 import re
 import shutil
-import tempfile
 from pathlib import Path
 from urllib.parse import quote
 
-from ettr.core import extras
+from ettr.core import durable, extras
 from ettr.core.errors import InputError
 
 BUILT_WITH = ("jupyter-book", "sphinx-book-theme", "sphinx-mathjax-offline", "vl-convert-python")
@@ -57,8 +56,8 @@ def scripts(root: Path) -> Path:
     made = root / FOLDER / "-".join(versions_of("vl-convert-python", "sphinx-mathjax-offline"))
     if not made.is_dir():
         made.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=made.parent) as folder:
-            part = Path(folder) / "part"
+        with durable.temporary_folder(made.parent) as folder:
+            part = folder / "part"
             part.mkdir()
             (part / "vega-bundle.js").write_text(_vega(), encoding="utf-8")
             _copy_mathjax(part / "mathjax")
