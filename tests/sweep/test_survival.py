@@ -331,6 +331,15 @@ def certificate(tmp_path) -> tuple[str, str]:
     return str(paths[0]), str(paths[1])
 
 
+def test_workers_share_compiled_code_where_it_cannot_be_cached_elsewhere(monkeypatch):
+    """Otherwise each point compiles it, and its notebook shows a warning."""
+    monkeypatch.setattr(pool, "can_cache", lambda: False)
+    with pool.connected(1, None, 1) as client:
+        folder = client.submit(os.getenv, "NUMBA_CACHE_DIR").result()
+        assert os.path.isdir(os.path.dirname(folder))
+    assert not os.path.exists(os.path.dirname(folder))
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")  # Dask leaves sockets that were refused
 def test_a_scheduler_with_certificates_takes_who_has_one(tmp_path, certificate, monkeypatch):

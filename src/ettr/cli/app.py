@@ -8,7 +8,7 @@ import re
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -16,6 +16,7 @@ import typer
 from ettr import __version__
 from ettr.cli.help import SETTINGS, Command, Group, write_help
 from ettr.cli.number_options import NotANumber, read_numbers
+from ettr.core.compiled import has_home
 from ettr.core.errors import EttrError, InputError
 from ettr.core.extras import MissingExtra
 
@@ -164,6 +165,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     command_line = [argument for argument in command_line if argument != "--debug"]  # before or after a command
     if command_line[:1] == ["help"]:
         command_line = [*command_line[1:], "--help"]
+    _give_home()
     try:
         if "_ETTR_COMPLETE" in os.environ:
             from typer.completion import completion_init  # type: ignore[attr-defined]
@@ -176,6 +178,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except OSError as error:  # without a name it is standard output
         where = error.filename or "cannot write the answer"
         _fail(debug, 1, f"{where}: {error.strerror or error}")
+
+
+def _give_home() -> None:
+    """Give this process an empty home folder if its user has none: libraries of charts and notebooks need one."""
+    if not has_home():
+        import atexit
+        import tempfile
+
+        with suppress(OSError):
+            home = tempfile.TemporaryDirectory(prefix="ettr-home-", ignore_cleanup_errors=True)
+            os.environ["HOME"] = home.name
+            atexit.register(home.cleanup)
 
 
 def _fail(debug: bool, status: int, first: str = "", *others: str) -> NoReturn:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import gc
 import hashlib
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, TypeVar
 
 from ettr.core import extras, units
+from ettr.core.compiled import cached
 from ettr.simulation import compile_notice
 
 with extras.needed("simulate"):
@@ -170,16 +170,7 @@ def maker(function: _Part) -> _Part:
 
 def compiled(function: Kernel) -> Kernel:
     """Compile a kernel, and cache it for the next process if there is a folder that can be written."""
-    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "pipeline_class": _KernelCompiler}
-    try:
-        return njit(function, cache=True, **options)  # type: ignore[no-any-return]
-    except RuntimeError:
-        warnings.warn(
-            "compiled code cannot be cached, so each process compiles it: set NUMBA_CACHE_DIR to a writable folder",
-            RuntimeWarning,
-            stacklevel=2,
-        )
-        return njit(function, **options)  # type: ignore[no-any-return]
+    return cached(function, nogil=True, error_model="numpy", pipeline_class=_KernelCompiler)
 
 
 def sources() -> str:

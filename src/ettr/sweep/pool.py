@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ettr.core import durable, extras
+from ettr.core.compiled import can_cache
 from ettr.core.errors import EttrError, InputError
 
 CONNECT_TIMEOUT_S = 10
@@ -71,7 +72,9 @@ def connected(workers: int | None, scheduler: str | None, most: int) -> Iterator
         if scheduler is None:
             # Dask imports modules from this folder, so nobody else may have write access
             folder = stack.enter_context(durable.temporary_folder())
-            stack.enter_context(dask.config.set({**LOCAL_CLUSTER, "temporary-directory": str(folder)}))
+            stack.enter_context(
+                dask.config.set({**LOCAL_CLUSTER, "temporary-directory": str(folder), **_compiled_in(str(folder))})
+            )
             try:
                 cluster = LocalCluster(
                     n_workers=min(workers or os.cpu_count() or 1, most),
@@ -106,6 +109,11 @@ def connected(workers: int | None, scheduler: str | None, most: int) -> Iterator
             reason = " ".join(str(error).split()) or type(error).__name__
             raise InputError(f"no scheduler responds at {scheduler} within {CONNECT_TIMEOUT_S} s: {reason}") from error
         yield stack.enter_context(client)
+
+
+def _compiled_in(folder: str) -> dict[str, str]:
+    """Return Dask's setting of a cache for compiled code in a folder, if there is no other."""
+    return {} if can_cache() else {"distributed.nanny.environ.NUMBA_CACHE_DIR": os.path.join(folder, "compiled")}
 
 
 def stream(

@@ -3,33 +3,19 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ettr.core import extras
-
-with extras.needed("simulate"):
-    from numba import njit
+from ettr.core.compiled import cached
 
 Loop = Callable[..., Any]
 
 
 def compiled(function: Loop) -> Loop:
     """Compile a loop to machine code, and cache it on disk if a writable folder exists."""
-    options = {"nogil": True, "error_model": "numpy"}
-    try:
-        return njit(function, cache=True, **options)
-    except RuntimeError:
-        warnings.warn(
-            "compiled code cannot be cached, so each process compiles for some seconds: set NUMBA_CACHE_DIR to a "
-            "writable folder",
-            RuntimeWarning,
-            stacklevel=2,
-        )
-        return njit(function, **options)
+    return cached(function, nogil=True, error_model="numpy")
 
 
 @compiled
