@@ -7,10 +7,13 @@ import json
 import os
 import re
 import shutil
+import stat
 import subprocess
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import nbformat
 import pytest
@@ -26,7 +29,7 @@ from ettr.notebook import BOOK
 from ettr.sweep import pool
 from ettr.sweep.tables import Entry
 from ettr_book import publish
-from ettr_book.publish import chapters, extension, head, page_data, pages, site
+from ettr_book.publish import assets, chapters, extension, head, page_data, pages, site
 from notebooks import local_cluster, written
 
 REPOSITORY = Path(__file__).parents[2]
@@ -391,13 +394,14 @@ class SmallBook:
 
     def __init__(self, root: Path) -> None:
         self.root, self.out = root, put(BEFORE, root / "public" / "site")
-        self.word, self.code, self.went_on = "", 0, False
+        self.word, self.code, self.mode, self.went_on = "", 0, 0o644, False
 
     def jupyter_book(self, root: Path, work: Path, log: Path) -> int:
         page = work / "_build/html/book/index.html"
         self.went_on = page.is_file()
         page.parent.mkdir(parents=True, exist_ok=True)
         page.write_text(self.word)
+        page.chmod(self.mode)
         (work / "_build/html" / extension.MARK).write_text("{}")
         log.write_text("WARNING: a label is missing" if self.code else "")
         return self.code
@@ -455,6 +459,80 @@ def test_an_exchange_that_is_cut_off_leaves_the_site_before(small, monkeypatch, 
         put({"a": "half"}, small.out.with_name(f".site.{name}{durable.PART}"))
     small.build("new")
     assert small.says() == "new"
+
+
+def test_a_site_may_be_read_as_any_new_file_may_also_if_its_sources_may_not(small):
+    for mask, expected in ((0o022, 0o644), (0o077, 0o600)):
+        before, small.mode = os.umask(mask), 0o600
+        try:
+            small.build("new")
+        finally:
+            os.umask(before)
+        assert stat.S_IMODE((small.out / "book/index.html").stat().st_mode) == expected
+
+
+@pytest.mark.parametrize("can_write_here", [True, False])
+def test_a_book_that_cannot_be_written_is_built_from_a_copy(small, tmp_path_factory, monkeypatch, can_write_here):
+    """In the working folder or, if it cannot be written, beside the site."""
+    here, small.out = tmp_path_factory.mktemp("here"), tmp_path_factory.mktemp("public") / "site"
+    monkeypatch.chdir(here)
+    closed = [small.root, *([] if can_write_here else [here])]
+    may = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode, **more: Path(path) not in closed and may(path, mode, **more))
+    before = sorted(small.root.rglob("*"))
+    small.word = "new"
+    publish.build(small.root, small.out, progress=False)
+    assert (small.out / "book/index.html").read_text() == "new" and sorted(small.root.rglob("*")) == before
+    copied = (here if can_write_here else small.out.parent) / site.UNPACKED
+    assert (copied / "_toc.yml").read_text() == (small.root / "_toc.yml").read_text()
+
+
+def in_turn(lock: Path, work: Callable[[], object], is_done: Callable[[], bool]) -> None:
+    """Assert that a piece of work waits while another process holds a lock."""
+    running = threading.Thread(target=work)
+    with durable.locked(lock, "build"):
+        running.start()
+        running.join(timeout=0.3)
+        assert running.is_alive() and not is_done()
+    running.join(timeout=30)
+    assert not running.is_alive() and is_done()
+
+
+def test_builds_put_their_sites_at_one_place_in_turn(small):
+    small.build("old")
+    in_turn(
+        extension.lock_of(small.out), lambda: small.build("new"), lambda: "new" in contents(small.out / "book").values()
+    )
+    assert small.says() == "new"
+
+
+def test_a_copy_of_the_book_is_made_by_one_build_at_a_time(book, tmp_path):
+    copy = tmp_path / "copy"
+    in_turn(copy / "lock", lambda: site._unpack(copy, book, print), (copy / "_toc.yml").exists)
+
+
+def test_chapters_run_in_one_build_at_a_time(own_book):
+    states = []
+    lock = own_book / chapters.EXECUTED / "default" / ".lock"
+    in_turn(lock, lambda: states.extend(publish.execute(own_book)), lambda: bool(states))
+    assert {chapter.state for chapter in states} == {"kept"}
+
+
+def test_jupyter_book_waits_for_a_build_of_the_same_site(tmp_path):
+    app, config = SimpleNamespace(outdir=tmp_path / "html"), SimpleNamespace(templates_path=[])
+    in_turn(extension.lock_of(app.outdir), lambda: extension.begin(app, config), lambda: hasattr(app, "ettr_lock"))
+    app.ettr_lock.close()
+
+
+def test_scripts_that_another_build_made_meanwhile_are_used(tmp_path, monkeypatch):
+    rename = Path.rename
+
+    def late(path, target):
+        put({"vega-bundle.js": "theirs"}, target)
+        rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", late)
+    assert (assets.scripts(tmp_path) / "vega-bundle.js").read_text() == "theirs"
 
 
 def test_the_pages_begin_with_the_scenario_of_the_book():
@@ -515,6 +593,58 @@ def test_a_scenario_in_any_folder_has_a_book_in_any_other_that_says_what_has_no_
     assert f"Commentary on the published runs is left out: this copy was computed for {title}." in shown
     downloaded = (out / "_sources/book/index.ipynb").read_text(encoding="utf-8")
     assert "Of the published run." not in shown + downloaded
+
+
+def started(*arguments: str, prefix: tuple[str, ...] = (), **options: object) -> subprocess.Popen[str]:
+    """Start Python in a process that finds the package of this repository."""
+    variables = {**os.environ, "PYTHONPATH": str(REPOSITORY / "src")}
+    variables.pop("HOME", None)
+    command, pipe = [*prefix, sys.executable, *arguments], subprocess.PIPE
+    return subprocess.Popen(command, env=variables, stdout=pipe, stderr=subprocess.STDOUT, text=True, **options)
+
+
+def finished(*processes: subprocess.Popen[str]) -> None:
+    said = [process.communicate()[0] for process in processes]
+    assert not any(process.returncode for process in processes), said
+
+
+ETTR_BOOK = ("-m", "ettr.cli", "book")
+JUPYTER_BOOK = ("-c", "from jupyter_book.cli.main import main; main()", "build", ".")
+
+
+@pytest.mark.slow
+def test_a_copy_that_cannot_be_written_in_any_folder_has_a_book_without_home(own_book, tmp_path):
+    root, out = tmp_path / "Bücher über 3 h's/a copy", tmp_path / "öffentlich & mehr" / "site"
+    out.parent.mkdir()
+    shutil.copytree(own_book, root)
+    shutil.rmtree(root / "_build")
+    (root / "book/_static/book.css").chmod(0o640)
+    for path in [root, *root.rglob("*")]:
+        path.chmod(path.stat().st_mode & ~0o222)
+    before = sorted(root.rglob("*"))
+    # root without the capability to write any file
+    prefix = ("setpriv", "--bounding-set=-dac_override,-dac_read_search") if os.geteuid() == 0 else ()
+    finished(started(*ETTR_BOOK, "--out", str(out), prefix=prefix, cwd=root, umask=0o022))
+    assert sorted(root.rglob("*")) == before
+    built = html_of(out)
+    assert {f"{name}.html" for name in chapters.docnames(root)} <= set(built)
+    assert {stat.S_IMODE(path.stat().st_mode) for path in out.rglob("*") if path.is_file()} == {0o644}
+    for path in root.rglob("*"):
+        path.chmod(path.stat().st_mode | 0o200)
+
+
+@pytest.mark.slow
+def test_builds_at_the_same_time_all_succeed(own_book, tmp_path):
+    shutil.rmtree(own_book / "_build")
+    one, other = tmp_path / "one", tmp_path / "other"
+    finished(
+        *(started(*ETTR_BOOK, "--out", str(out), cwd=own_book) for out in (one, one, other)),
+        started(*ETTR_BOOK, "--out", str(one), "--scenario", "rsc-1", cwd=own_book),
+        *(started(*JUPYTER_BOOK, cwd=own_book) for _ in range(2)),
+    )
+    own, (first, *others) = html_of(own_book / "_build/html"), [html_of(out) for out in (other, one)]
+    assert own == first and set(others[0]) == set(first)
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
 
 
 def test_the_site_is_whole_and_that_of_jupyter_book_alone_and_a_warning_leaves_it_as_it_is(own_book, tmp_path):

@@ -40,7 +40,8 @@ def book(
     if a chapter fails, the old pages stay, and the message names the copy of the chapter that ends at the failure. The
     same command resumes after a stop. A first build takes about half an hour on two cores.
 
-    Outside a copy of the repository, the chapters of the package are run, in _build/ettr-book.
+    Outside a copy of the repository, the chapters of the package are copied to _build/ettr-book and run there; so are
+    those of a copy that cannot be written. Files of the site get the permissions of any new file (umask).
 
     Exit status: 0 built; 1 a chapter failed or an extra is not installed; 2 input refused; 130 stopped with Ctrl-C.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -54,9 +54,12 @@ class Folder:
         self._check()
 
     @contextlib.contextmanager
-    def taken(self) -> Iterator[None]:
-        """Lock the folder against other sweeps; the lock is released when the process ends for any reason."""
-        with locked(self.path / ".lock", "sweep"):
+    def taken(self, on_wait: Callable[[], None] | None = None) -> Iterator[None]:
+        """Lock the folder against other sweeps; the lock is released when the process ends for any reason.
+
+        With `on_wait`, call it and wait for another sweep instead of refusing.
+        """
+        with locked(self.path / ".lock", "sweep", on_wait is not None, on_wait):
             self._check()  # another sweep may have changed the folder before the lock
             for part in self.path.glob(f"**/*{durable.PART}"):
                 part.unlink(missing_ok=True)  # left by an interrupted sweep

@@ -262,8 +262,11 @@ def run_job(
     scheduler: str | None = None,
     retry_failed: bool = False,
     on_progress: OnProgress | None = None,
+    on_wait: Callable[[], None] | None = None,
 ) -> pd.DataFrame:
     """Run the unfinished points of a job, and return the table of all; see :func:`run` and :func:`call`.
+
+    With `on_wait`, call it and wait for another process at work in `out` instead of refusing.
 
     Examples
     --------
@@ -283,7 +286,7 @@ def run_job(
         )
     report = on_progress or (lambda _: None)
     folder = Folder(out, job)
-    with folder.taken():
+    with folder.taken(on_wait):
         points = job.points()
         entries = {digest: folder.entry(digest) for digest in points}
         if retry_failed:

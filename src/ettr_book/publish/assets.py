@@ -61,8 +61,11 @@ def scripts(root: Path) -> Path:
             part.mkdir()
             (part / "vega-bundle.js").write_text(_vega(), encoding="utf-8")
             _copy_mathjax(part / "mathjax")
-            if not made.is_dir():  # by another build
+            try:
                 part.rename(made)
+            except OSError:
+                if not made.is_dir():  # by another build meanwhile
+                    raise
     return made
 
 

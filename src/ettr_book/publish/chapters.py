@@ -169,6 +169,7 @@ def execute(
     *,
     progress: Progress | None = None,
     workers: int | None = None,
+    on_wait: Callable[[], None] = lambda: None,
 ) -> list[Chapter]:
     """Run the notebooks of the table of contents whose outputs are out of date.
 
@@ -185,6 +186,8 @@ def execute(
         Called after each notebook.
     workers : int, optional
         Number of parallel processes; by default one per core, at least two.
+    on_wait : callable, optional
+        Called before another process that runs the same chapters is waited for.
 
     Returns
     -------
@@ -212,7 +215,8 @@ def execute(
             if progress:
                 progress(number, now.total, chapters[digest])
 
-    sweep.run_job(book, book.out, workers or max(2, os.cpu_count() or 2), retry_failed=True, on_progress=tell)
+    processes = workers or max(2, os.cpu_count() or 2)
+    sweep.run_job(book, book.out, processes, retry_failed=True, on_progress=tell, on_wait=on_wait)
     for path in (book.out / POINTS).glob("*.ipynb"):
         if path.name.partition(".")[0] not in chapters:
             path.unlink(missing_ok=True)  # of an earlier version of a chapter

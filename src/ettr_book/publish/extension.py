@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from collections.abc import Iterable, Iterator
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ettr import notebook
+from ettr.core.durable import locked
 from ettr.core.errors import EttrError
 from ettr.core.sentences import listed
 from ettr.scenario import Scenario
@@ -23,13 +25,18 @@ FIELDS = "book/reference/data"
 """Page with the meaning of each scenario field."""
 
 
+def lock_of(site: Path) -> Path:
+    """Return the file that is locked while a site is written."""
+    return site.with_name(f".{site.name}.lock")
+
+
 def connect(app: Any) -> dict[str, Any]:
     """Register configuration values and the handlers of Sphinx's events."""
     app.add_config_value("ettr_parameters", {}, "env", types=[dict])
     app.add_css_file(assets.ICONS)
     for name in ("csv", "charts", "formulas", "inputs", "tables"):
         app.add_js_file(f"{name}.js", loading_method="defer")
-    app.connect("config-inited", lambda _, config: config.templates_path.append(str(TEMPLATES)))
+    app.connect("config-inited", begin)
     app.connect("builder-inited", prepare)
     app.connect("env-get-outdated", outdated)
     app.connect("source-read", swap)
@@ -39,6 +46,15 @@ def connect(app: Any) -> dict[str, Any]:
     app.connect("autodoc-process-docstring", with_names_together, priority=400)  # before napoleon, which has 500
     app.connect("build-finished", finish)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def begin(app: Any, config: Any) -> None:
+    """Add the templates, and wait for another build of the same site, before Sphinx reads what that one left."""
+    config.templates_path.append(str(TEMPLATES))
+    with contextlib.ExitStack() as stack:
+        site = Path(app.outdir)
+        stack.enter_context(locked(lock_of(site), "build", wait=True, on_wait=lambda: _wait(site)))
+        app.ettr_lock = stack.pop_all()  # until the process ends
 
 
 def prepare(app: Any) -> None:
@@ -51,7 +67,9 @@ def prepare(app: Any) -> None:
         if app.builder.format == "html":
             data = page_data.write(root / assets.FOLDER / chapters.key(parameters), scenario, Path(named).name)
             app.config.html_static_path += [str(assets.scripts(root)), str(data)]
-        states = chapters.execute(root, parameters, progress=_say)
+        states = chapters.execute(root, parameters, progress=_say, on_wait=lambda: _wait(root))
+    except OSError as error:
+        raise SystemExit(f"The book was not built: {error}; `ettr book --out DIR` builds it elsewhere") from error
     except EttrError as error:
         raise SystemExit(f"The book was not built: {error}") from error
     failed = [chapter for chapter in states if not chapter.is_good]
@@ -183,6 +201,12 @@ def _merged(app: Any, chapter: chapters.Chapter) -> Any:
     declared = {parameter.name for parameter in notebook.declared_parameters(chapters.source(root, chapter.docname))}
     # a page that takes none of the parameters is the same in every book
     return pages.without_study(merged, app.ettr_label) if declared & {*app.config.ettr_parameters} else merged
+
+
+def _wait(folder: Path) -> None:
+    from sphinx.util import logging
+
+    logging.getLogger(__name__).info(f"waiting for another build in {folder}")
 
 
 def _say(done: int, total: int, chapter: chapters.Chapter) -> None:

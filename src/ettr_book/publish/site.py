@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import html
 import os
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from ettr.core.yaml_files import mapping_of, text_of
 from ettr.notebook import BOOK
 from ettr_book.publish import chapters
 from ettr_book.publish.assets import BUILT_WITH, versions_of
-from ettr_book.publish.extension import MARK
+from ettr_book.publish.extension import MARK, lock_of
 
 DEFAULT = Path("_build/html")
 READ = ("book", "data", "src")
@@ -45,7 +46,8 @@ def build(
 
     A complete new site replaces the old one, so an interrupted build, or one with a failed chapter, keeps the old site.
     Finished chapters and unchanged pages are reused. A second build for the same scenario waits for the first, except
-    on Windows, which lacks such locks.
+    on Windows, which lacks such locks. A copy of the repository that cannot be written is copied first, to
+    ``_build/ettr-book`` in the current folder or, if that cannot be written either, beside the site.
 
     Parameters
     ----------
@@ -91,11 +93,12 @@ def build(
     root, default_out = _folders(root)
     out = Path(out or default_out).absolute()
     _check_place(out, root)
-    if is_unpacked:
-        _unpack(root)
-    names = chapters.docnames(root)
-    if not _is_book(root):
-        raise InputError(f"there is no book in {root}: it has no _config.yml that lists the extension {EXTENSION}")
+    source = BOOK if is_unpacked else root
+    names = chapters.docnames(source)
+    if not _is_book(source):
+        raise InputError(f"there is no book in {source}: it has no _config.yml that lists the extension {EXTENSION}")
+    root = _writable(root, out)
+    _check_place(out, root)
     parameters, label = _scenario(scenario)
     work = root / "_build" / f"site-{chapters.key(parameters)}"
 
@@ -103,12 +106,16 @@ def build(
         if progress:
             _say(f"waiting for another build in {work}")
 
+    if root != source:
+        _unpack(root, source, say)
     with locked(work / "lock", "build", wait=True, on_wait=say):
-        ran = chapters.execute(root, parameters, progress=_line if progress else None)
+        ran = chapters.execute(root, parameters, progress=_line if progress else None, on_wait=say)
         failed = [chapter for chapter in ran if not chapter.is_good]
         if failed:
             raise NotebookFailed(*_failure(failed))
-        _put(_rendered(root, work, _config(root, parameters, label)), out)
+        made = _rendered(root, work, _config(root, parameters, label))
+        with _alone(out, say):
+            _put(made, out)
     unanswered = [chapter.docname for chapter in ran if chapter.why]
     if progress and unanswered:
         _say(f"no answer for this run (see the page): {', '.join(unanswered)}")
@@ -136,33 +143,50 @@ def _folders(root_argument: str | os.PathLike[str] | None) -> tuple[Path, Path]:
     return root, root / DEFAULT
 
 
-def _unpack(root: Path) -> None:
+def _writable(root: Path, out: Path) -> Path:
+    """Return the folder in which the book can be built: `root`, or a place for a copy of it."""
+    places = (root, Path.cwd() / UNPACKED, out.parent / UNPACKED)
+    return next((place for place in places if _can_make(place / "_build")), places[-1])
+
+
+def _can_make(folder: Path) -> bool:
+    above = _existing(folder)
+    return above.is_dir() and os.access(above, os.W_OK | os.X_OK)
+
+
+def _existing(folder: Path) -> Path:
+    return next(place for place in (folder, *folder.parents) if place.exists())
+
+
+def _unpack(root: Path, source: Path, on_wait: Callable[[], None]) -> None:
     try:
-        unpacked(root)
+        with locked(root / "lock", "build", wait=True, on_wait=on_wait):
+            unpacked(root, source)
     except OSError as error:
         raise InputError(f"the chapters cannot be written to {root}: {error.strerror or error}") from error
 
 
-def unpacked(folder: Path) -> None:
-    """Copy the book that comes with the package into a folder where it can be built, or update it there."""
-    wanted = dict(_files())
-    for place, source in wanted.items():
+def unpacked(folder: Path, source: Path = BOOK) -> None:
+    """Copy a book, by default that of the package, into a folder where it can be built, or update it there."""
+    wanted = dict(_files(source))
+    for place, file in wanted.items():
         copy = folder / place
-        if not copy.is_file() or copy.read_bytes() != source.read_bytes():
+        if not copy.is_file() or copy.read_bytes() != file.read_bytes():
             copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(source, copy)
+            shutil.copyfile(file, copy)
     for page in (folder / "book").rglob("*"):
         if page.is_file() and page.relative_to(folder).as_posix() not in wanted:
             page.unlink()  # no longer in the book
 
 
-def _files() -> Iterator[tuple[str, Path]]:
+def _files(source: Path) -> Iterator[tuple[str, Path]]:
     """Yield the place of each file in the book, and the file."""
     for name in ("_config.yml", "_toc.yml"):
-        yield name, BOOK / name
-    yield "data/references.bib", evidence.DATA / "references.bib"
-    for page in sorted((BOOK / "book").rglob("*")):
-        place = page.relative_to(BOOK)
+        yield name, source / name
+    data = source / "data"
+    yield "data/references.bib", (data if data.is_dir() else evidence.DATA) / "references.bib"
+    for page in sorted((source / "book").rglob("*")):
+        place = page.relative_to(source)
         if page.is_file() and not any(part.startswith(".") for part in place.parts):
             yield place.as_posix(), page
 
@@ -176,11 +200,21 @@ def _check_place(out: Path, root: Path) -> None:
     inside = next((name for name in READ if out.resolve().is_relative_to(root / name)), None)
     if inside:
         raise InputError(f"out must not be inside {root / inside}, which the build reads, got {out}: choose another")
-    above = next(folder for folder in out.parents if folder.exists())
-    if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
-        raise InputError(f"the site cannot be written to {out}: {above} is not a writable folder")
+    if not _can_make(out.parent):
+        above = _existing(out.parent)
+        raise InputError(f"the site cannot be written to {out}: {above} is not a writable folder; choose another out")
     if out.is_dir() and any(out.iterdir()) and not (out / MARK).is_file() and out != root / DEFAULT:
         raise InputError(f"{out} contains files of something other than a book; choose an empty or a new folder")
+
+
+@contextlib.contextmanager
+def _alone(out: Path, on_wait: Callable[[], None]) -> Iterator[None]:
+    """Keep other builds from writing a site at the same place."""
+    with locked(lock_of(out), "build", wait=True, on_wait=on_wait):
+        try:
+            yield
+        finally:
+            lock_of(out).unlink(missing_ok=True)
 
 
 def _put(site: Path, out: Path) -> None:
@@ -188,7 +222,7 @@ def _put(site: Path, out: Path) -> None:
     copy, old = (out.with_name(f".{out.name}.{name}{durable.PART}") for name in ("copy", "old"))
     _settle(out, copy, old)
     try:
-        shutil.copytree(site, copy)
+        shutil.copytree(site, copy, copy_function=_copied)
         if out.exists():
             out.rename(old)
         copy.rename(out)
@@ -196,6 +230,13 @@ def _put(site: Path, out: Path) -> None:
         raise EttrError(f"the site could not be put at {out}: {error.strerror or error}") from error
     finally:
         _settle(out, copy, old)
+
+
+def _copied(source: str, target: str) -> None:
+    """Copy a file with its time, and the permissions of a new file: a style sheet may come from a private folder."""
+    shutil.copyfile(source, target)
+    times = os.stat(source)
+    os.utime(target, ns=(times.st_atime_ns, times.st_mtime_ns))
 
 
 def _settle(out: Path, copy: Path, old: Path) -> None:
