@@ -60,6 +60,10 @@ def test_every_page_is_there_and_some_have_charts(site):
     assert len(pages_with_charts(site)) > 10
 
 
+def test_no_page_names_a_folder_of_this_machine(site):
+    assert [page for page in site.rglob("*.html") if str(ROOT) in page.read_text(encoding="utf-8")] == []
+
+
 def test_links_inside_the_book_lead_somewhere(links):
     broken = []
     for path, page in links.items():
