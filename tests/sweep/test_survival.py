@@ -11,6 +11,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 from types import SimpleNamespace
 from unittest import mock
 
@@ -338,6 +339,14 @@ def test_workers_share_compiled_code_where_it_cannot_be_cached_elsewhere(monkeyp
         folder = client.submit(os.getenv, "NUMBA_CACHE_DIR").result()
         assert os.path.isdir(os.path.dirname(folder))
     assert not os.path.exists(os.path.dirname(folder))
+
+
+def test_workers_leave_nothing_in_the_folder_for_temporary_files(tmp_path, monkeypatch):
+    """There, anybody could prepare the folder from which Dask imports modules."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with pool.connected(1, None, 1):
+        assert [path.name[:5] for path in tmp_path.iterdir()] == ["ettr-"]
+    assert not any(tmp_path.iterdir())
 
 
 @pytest.mark.slow

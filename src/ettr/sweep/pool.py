@@ -71,10 +71,9 @@ def connected(workers: int | None, scheduler: str | None, most: int) -> Iterator
     with _silent(), contextlib.ExitStack() as stack:
         if scheduler is None:
             # Dask imports modules from this folder, so nobody else may have write access
-            folder = stack.enter_context(durable.temporary_folder())
-            stack.enter_context(
-                dask.config.set({**LOCAL_CLUSTER, "temporary-directory": str(folder), **_compiled_in(str(folder))})
-            )
+            folder = str(stack.enter_context(durable.temporary_folder()))
+            settings = {**LOCAL_CLUSTER, "temporary-directory": folder, **_compiled_in(folder)}
+            stack.enter_context(dask.config.set(settings))
             try:
                 cluster = LocalCluster(
                     n_workers=min(workers or os.cpu_count() or 1, most),
