@@ -119,13 +119,13 @@ def test_a_cheaper_mitigation_may_leave_room_for_another():
 
 def test_a_weaker_effect_saves_its_part_and_a_stronger_one_no_more_than_the_run_loses(first):
     plain, name = Sets(first), "in-process-restart"
-    weak, strong = Sets(first, strengths={name: 0.5}), Sets(first, strengths={name: 1e6})
+    weak, strong = (Sets(first).with_strengths({name: strength}) for strength in (0.5, 1e6))
     assert weak.saved_h([name]) == pytest.approx(plain.saved_h([name]) / 2)
     assert strong.saved_h([name]) == pytest.approx(730.5 * (1 - plain.before.ettr))
     both = ("faulty-machine-detection", name)
     assert plain.saved_h(both) / 2 < weak.saved_h(both) < plain.saved_h(both)
     assert weak.saved_h(both[:1]) == plain.saved_h(both[:1])
-    assert name not in Sets(first, strengths={name: 1e-6}).best()
+    assert name not in Sets(first).with_strengths({name: 1e-6}).best()
 
 
 @pytest.mark.parametrize("budget_usd", [-1, math.nan])

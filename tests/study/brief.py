@@ -22,7 +22,7 @@ def numbers():
         return step.payback_months * H_PER_MONTH / H_PER_DAY
 
     for step in (jit, restart):
-        half = Sets(run, strengths={step.id: 0.5})
+        half = Sets(run).with_strengths({step.id: 0.5})
         others = [other for other in chosen.ids if other != step.id]
         assert half.net_usd(chosen.ids) > half.net_usd(others)
     assert [step.effect for step in chosen.steps] == ["assumed", "assumed", "published"]

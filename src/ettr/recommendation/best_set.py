@@ -6,6 +6,7 @@ the book run the same search (``book/_static/plan.js``).
 
 from __future__ import annotations
 
+import copy
 import functools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -126,10 +127,6 @@ class Sets:
     ----------
     scenario, budget_usd, of, only, original, jobs
         As for :func:`recommend`.
-    strengths : mapping, optional
-        Factor on the calculated saving of a mitigation, by id; 1 by default. For a set, the factors are weighted by
-        the saving of each mitigation alone, and no set saves more than the run loses
-        (:class:`ettr.recommendation.Savings`).
 
     Raises
     ------
@@ -144,20 +141,22 @@ class Sets:
         of: Catalogue | None = None,
         only: Iterable[str] | None = None,
         original: Scenario | None = None,
-        strengths: Mapping[str, float] | None = None,
         jobs: Sequence[JobsOfASize] = (),
     ) -> None:
-        of, original, self.strengths = of or mitigation.catalogue(), original or scenario, strengths or {}
+        of, original = of or mitigation.catalogue(), original or scenario
+        self.strengths: Mapping[str, float] = {}
         self.catalogue, self.budget_usd, self.scenario = of, budget_usd, scenario
         self._described = tuple(jobs) or (JobsOfASize(scenario, 1.0),)
         # no number depends on evidence
         self.jobs = [job.scenario.override({"evidence": {}}) for job in self._described]
+        self._any_interval = [run.override({INTERVAL: "best"}) for run in self.jobs]
         self._applicable: list[set[str]] = [set() for _ in self.jobs]
         self._before_by_job = [at_best_interval(run) for run in self.jobs]
         self.before = self._together(self._before_by_job)
         run_h = scenario.work_h / self.before.ettr if scenario.ends else MONTHS * H_PER_MONTH
         self.months = scenario.prices.payback_months or run_h / H_PER_MONTH
         self._at_best: dict[frozenset[str], RunAtBest | None] = {}
+        self._job_with_one: dict[tuple[int, str], RunAtBest] = {}
         self.simulated: list[str] = []
         self.undescribed: list[str] = []
         selected = None if only is None else {of[name].id for name in only}
@@ -168,17 +167,27 @@ class Sets:
         }
         self.prices = {entry.id: entry.price.of(scenario.cluster.n_gpus) for entry in of}
 
+    def with_strengths(self, strengths: Mapping[str, float]) -> Sets:
+        """Return the same sets with a factor on the calculated saving of some mitigations, by id.
+
+        For a set, the factors are weighted by the saving of each mitigation alone, and no set saves more than the run
+        loses (:class:`ettr.recommendation.Savings`). What the model has answered is kept.
+        """
+        other = copy.copy(self)
+        other.strengths = strengths
+        return other
+
     def _is_covered(self, entry: Mitigation, original: Scenario) -> bool:
         """Return whether the analytical model covers some job with a mitigation; otherwise note the reason."""
         if all(mitigation.missing(run, entry) for run in self.jobs):
             (self.undescribed if mitigation.missing(original, entry) else self.simulated).append(entry.id)
             return False
         errors = []
-        for run, applicable in zip(self.jobs, self._applicable, strict=True):
+        for i, (run, applicable) in enumerate(zip(self.jobs, self._applicable, strict=True)):
             try:
                 changed = mitigation.apply(run, entry.id, self.catalogue)
-                if changed.override({INTERVAL: "best"}) != run.override({INTERVAL: "best"}):
-                    at_best_interval(changed)
+                if changed.override({INTERVAL: "best"}) != self._any_interval[i]:
+                    self._job_with_one[i, entry.id] = at_best_interval(changed)
                     applicable.add(entry.id)
             except _NO_ANSWER as error:
                 errors.append(error)
@@ -202,6 +211,8 @@ class Sets:
     def _job_at_best(self, i: int, chosen: frozenset[str]) -> RunAtBest | None:
         """Return a job with a set, on a cluster with its applicable members; None where the model has no answer."""
         names = sorted(chosen if len(self.jobs) == 1 else chosen & self._applicable[i])
+        if len(names) == 1 and (i, names[0]) in self._job_with_one:
+            return self._job_with_one[i, names[0]]
         try:
             return at_best_interval(mitigation.apply(self.jobs[i], names, self.catalogue)) if names else None
         except _NO_ANSWER:

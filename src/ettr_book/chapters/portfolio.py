@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any
 
 import altair as alt
@@ -276,18 +277,27 @@ def _inputs(recommended: Recommendation, assumed: Iterable[Assumed]) -> Iterator
         if entry.field != INTERVAL:  # chosen by the plan
             span_of_input = f"{limit(entry.low)} to {limit(entry.high)} {entry.unit}".strip()
             names = {"name": amount_of(entry.field, Scenario).removeprefix("the "), "range": span_of_input}
-            at_ends = [_at_end(recommended, {entry.field: value}, {}) for value in (entry.low, entry.high)]
+            at_ends = [
+                _at_end(recommended, partial(_sets, recommended, {entry.field: value}))
+                for value in (entry.low, entry.high)
+            ]
             yield {"input": entry.field, **names, **_row(recommended, (entry.low, entry.high), at_ends)}
 
 
 def _strengths(recommended: Recommendation) -> Iterator[dict[str, Any]]:
+    sets = _sets(recommended, {})
     for step in recommended.steps:
         factor = strength_factor(recommended.catalogue[step.id])
         values = 1 / factor, factor
         span_of_effect = f"{pct(values[0], 0)} to {pct(values[1], 0)} of the expected saving"
-        at_ends = [_at_end(recommended, {}, {step.id: value}) for value in values]
+        at_ends = [_at_end(recommended, partial(sets.with_strengths, {step.id: value})) for value in values]
         names = {"name": f"effect of {step.title}", "range": span_of_effect}
         yield {"input": f"effect of {step.id}", **names, **_row(recommended, values, at_ends)}
+
+
+def _sets(recommended: Recommendation, values: dict[str, float]) -> Sets:
+    """Return the sets of mitigations for the run with other values."""
+    return Sets(recommended.scenario.override(values), recommended.budget_usd, recommended.catalogue)
 
 
 def _row(
@@ -313,13 +323,10 @@ def _row(
     }
 
 
-def _at_end(
-    recommended: Recommendation, values: dict[str, float], strengths: dict[str, float]
-) -> tuple[float, float, tuple[str, ...] | None]:
+def _at_end(recommended: Recommendation, sets_of: Callable[[], Sets]) -> tuple[float, float, tuple[str, ...] | None]:
     """Return the net saving of the recommended set and of the best set there, and that set; NaN without an answer."""
     try:
-        run = recommended.scenario.override(values)
-        sets = Sets(run, recommended.budget_usd, recommended.catalogue, strengths=strengths)
+        sets = sets_of()
     except EttrError:
         return np.nan, np.nan, None
     best = tuple(sorted(sets.best()))
