@@ -1,6 +1,8 @@
 # Each target works on a fresh machine that has make and Python >= 3.11.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
+# Some machines switch it on, and then each of the many processes compiles the package again.
+unexport PYTHONDONTWRITEBYTECODE
 .PHONY: help book test quick-test lint compiled format browser check mutants drill bench readme lock audit matrix release data-hashes clean
 BIN := .venv/bin
 # Tests that share a table or a browser run in one process (tests/conftest.py).
