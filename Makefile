@@ -49,7 +49,8 @@ mutants: .venv/installed ## Break one line at a time (tests/mutants.csv) and rep
 drill: .venv/installed ## Run the recorded drills again: real training jobs that are killed (12 minutes on an idle machine)
 	@$(BIN)/python benchmarks/drill.py
 
-bench: .venv/installed ## Run the benchmarks of kernels, finishing dates, fits, sweeps and the book build
+bench: .venv/installed ## Run the benchmarks of commands, kernels, finishing dates, fits, sweeps and the book build
+	@$(BIN)/python benchmarks/commands.py
 	@$(BIN)/python benchmarks/simulator.py
 	@$(BIN)/python benchmarks/finishing.py
 	@$(BIN)/python benchmarks/fit_coverage.py
