@@ -270,12 +270,11 @@ def _accounting(runs: pd.DataFrame, gpus_per_node: int, source: str, ledger: Led
     """Return the accounting of usable runs, in order of job and start, without duplicates and overlaps."""
     if gpus_per_node < 1:
         raise InputError(f"gpus_per_node must be >= 1 GPU, got {gpus_per_node}")
-    runs["end_h"] = runs["end_h"].fillna(runs[["start_h", "end_h"]].max(axis=None))
+    runs = runs.assign(end_h=runs["end_h"].fillna(runs[["start_h", "end_h"]].max(axis=None)))
     runs = _left(runs, runs["end_h"] == runs["start_h"], ledger.dropped, "ends when it starts")
     if runs.empty:
         raise InputError(f"{source}: no job could be read. {ledger.reasons()}")
-    runs["job"] = pd.factorize(runs["job"])[0]
-    runs["failed"] = runs["state"].isin(FAILURES)
+    runs = runs.assign(job=pd.factorize(runs["job"])[0], failed=runs["state"].isin(FAILURES))
     runs = runs.sort_values(["job", "start_h", "failed"], ascending=[True, True, False], kind="stable")
     # Slurm may list a run twice, as failed and as requeued
     runs = _left(runs, runs.duplicated(["job", "start_h"]), ledger.merged, "another row of the same run")

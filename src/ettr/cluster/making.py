@@ -212,7 +212,7 @@ def _expected(jobs: JobClass, common: Scenario, rate: float) -> dict[str, Any]:
         "size": jobs.label,
         "n_gpus": jobs.n_gpus,
         "share": jobs.share,
-        "job_share": jobs.job_share,
+        "job_share": math.nan if jobs.job_share is None else jobs.job_share,
         "planned_rate": rate,
         "mttf_h": run.job_mttf_h,
         "interval_min": run.interval_min,

@@ -144,7 +144,7 @@ class Samples:
             if value.notna().any() and (value.dropna() == 0).all():
                 self._blank(frame, column, value == 0, f"{quantity} is always 0 °C: no sensor")
                 continue
-            if value.median() > _WARM_C:
+            if value.dropna().median() > _WARM_C:
                 self._blank(frame, column, value == -1, f"{quantity} is -1: a blank")
                 value = frame[column]
             odd = (value < COLDEST_C) | (value > HOTTEST_C)
