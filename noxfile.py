@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -16,6 +17,7 @@ nox.options.sessions = ["tests"]
 PYENV = sorted(Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")).glob("versions/*/bin"), reverse=True)
 os.environ["PATH"] = os.pathsep.join([*map(str, PYENV), os.environ["PATH"]])
 
+PROJECT = nox.project.load_toml("pyproject.toml")
 DIST = Path("dist")
 NO_NETWORK = {f"{scheme}_PROXY": "http://127.0.0.1:9" for scheme in ("HTTP", "HTTPS", "ALL")}
 SAMPLE_LOG = "[Thu May  2 10:00:00 2024] NVRM: Xid (PCI:0000:3b:00): 79, pid=7, GPU has fallen off the bus.\n"
@@ -28,14 +30,31 @@ TRIED = {
 """Commands that a release runs after each extra is installed."""
 
 
-@nox.session(python=["3.11", "3.12", "3.13", "3.14"], download_python="never")
-def tests(session: nox.Session) -> None:
-    """Run the quick tests and a plan from the lock; options and paths for pytest follow ``--``."""
-    session.install("--no-deps", "--only-binary", ":all:", "--require-hashes", "--requirement", "requirements.txt")
+@nox.session(python=nox.project.python_versions(PROJECT), download_python="never")
+@nox.parametrize("versions", ["newest", "oldest"], ids=["newest", "oldest"])
+def tests(session: nox.Session, versions: str) -> None:
+    """Run the quick tests and a plan in the newest or the oldest versions that the dependencies of the package allow.
+
+    The extras and the tools are the newest that go with them. Options and paths for pytest follow ``--``.
+    """
+    bounds = Path(session.create_tmp(), "bounds.txt")
+    bounds.write_text("\n".join(oldest(session) if versions == "oldest" else []), encoding="utf-8")
+    everything = ("--requirement", "pyproject.toml", "--all-extras", "--group", "build")
+    session.install("--no-build", *everything, "--constraint", str(bounds))
     session.install("--no-deps", "--no-build-isolation", "--editable", ".")
+    session.run("python", "tests/compiled.py")
     session.run("ettr", "plan", "llama3-405b", silent=True)
     options = session.posargs or ["-n", "auto", "--no-loadscope-reorder"]
     session.run("pytest", "-q", "-p", "no:cacheprovider", *options)
+
+
+def oldest(session: nox.Session) -> list[str]:
+    """Install the oldest wheels of the dependencies of the package, and return them as requirements."""
+    required = PROJECT["project"]["dependencies"]
+    session.install("--no-build", "--prerelease", "disallow", "--resolution", "lowest-direct", *required)
+    names = {re.split("[<>=]", requirement)[0].replace("_", "-") for requirement in required}
+    frozen = str(session.run("uv", "pip", "freeze", external=True, silent=True)).split()
+    return [pinned for pinned in frozen if pinned.split("==")[0] in names]
 
 
 @nox.session
