@@ -69,9 +69,11 @@ for arguments in json.load(open("commands.json")):
 
 def under_a_terminal(*command: str) -> str:
     """All that a command wrote to the terminal that it ran in, as bytes of UTF-8 or escaped."""
-    child, handle = pty.fork()
-    if child == 0:
-        os.execvpe(command[0], command, os.environ | {"TERM": "xterm-256color", "COLUMNS": "200", "PYTHONUTF8": "1"})
+    handle, terminal_end = pty.openpty()
+    variables = os.environ | {"TERM": "xterm-256color", "COLUMNS": "200", "PYTHONUTF8": "1"}
+    streams = dict.fromkeys(("stdin", "stdout", "stderr"), terminal_end)
+    process = subprocess.Popen(command, env=variables, start_new_session=True, **streams)
+    os.close(terminal_end)
     written = b""
     while True:
         try:
@@ -82,7 +84,7 @@ def under_a_terminal(*command: str) -> str:
             break
         written += piece
     os.close(handle)
-    os.waitpid(child, 0)
+    process.wait()
     return written.decode(errors="surrogateescape").replace("\r\n", "\n")
 
 
