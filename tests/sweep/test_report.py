@@ -60,7 +60,8 @@ def test_every_point_has_a_link_and_every_number_a_panel(job, table):
 
 
 def test_parameters_that_differ_in_their_last_digit_are_two_and_those_beyond_floats_are_texts(table):
-    table = table.assign(close=np.where(table["seed"] == 0, 0.3, 0.1 + 0.2), huge=[10**400] * 6 + [10**401] * 6)
+    huge = pd.Series([10**400] * 6 + [10**401] * 6, table.index, dtype=object)
+    table = table.assign(close=np.where(table["seed"] == 0, 0.3, 0.1 + 0.2), huge=huge)
     frame, across, group = report.small_multiples(table, ["close", "huge"], "ettr")
     assert (across, group) == ("close", "huge") and frame["x"].nunique() == frame["group"].nunique() == 2
     frame, across, _ = report.small_multiples(table, ["huge"], "ettr")

@@ -56,4 +56,5 @@ def _cell(value: Any) -> Any:
     """A value with texts made harmless, also inside lists and the like."""
     if isinstance(value, str):
         return harmless(value)
-    return harmless(str(value)) if isinstance(value, list | tuple | dict) else value
+    # integers too, as pandas 2 makes no column of those beyond floats
+    return harmless(str(value)) if isinstance(value, list | tuple | dict | int) else value

@@ -278,7 +278,7 @@ def presets() -> pd.DataFrame:
 
     Examples
     --------
-    >>> presets().set_index("name").loc["llama3-405b", ["n_gpus", "ettr"]].round(2).to_dict()
+    >>> presets().set_index("name")[["n_gpus", "ettr"]].loc["llama3-405b"].round(2).to_dict()
     {'n_gpus': 16384.0, 'ettr': 0.91}
     """
     import pandas as pd
