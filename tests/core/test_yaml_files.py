@@ -31,6 +31,15 @@ def test_aliases_and_merges_are_read_where_they_are_few():
     }
 
 
+@pytest.mark.parametrize("key", ["x", "interval_min"])  # PyYAML 6.0.4 compares keys by identity
+def test_of_merged_values_the_own_and_then_the_first_win(key):
+    text = f"a: &a {{{key}: 1}}\nb: &b {{{key}: 2, other: 2}}\nboth: {{<<: [*a, *b]}}\nown: {{{key}: 3, <<: *b}}\n"
+    merged = load(f"{text}deep: {{<<: {{<<: *a, {key}: 4}}}}\n", "x.yml")
+    assert merged["both"] == {key: 1, "other": 2}
+    assert merged["own"] == {key: 3, "other": 2} and merged["deep"] == {key: 4}
+    assert "<< takes a mapping or a list of mappings" in refused("a: {<<: 1}")
+
+
 @pytest.mark.parametrize("text", [CHAIN.decode(), "[" * 2000, "[" * 51 + "]" * 51, "{a: " * 2000, "a: " + "[1," * 90])
 def test_what_is_deep_is_refused_through_aliases_too(text):
     assert "nested more than 50 deep" in refused(text)

@@ -32,6 +32,7 @@ _PLAINLY = {
         "no value starts with this character; indent with spaces, not tabs, and quote text that starts with @, % or `"
     ),
     "did not find expected node content": "a value, or a closing ] or }, is missing",
+    "exceeded maximum nesting depth": f"nested more than {MOST_LEVELS} deep; write it flatter",
 }
 """Messages of libyaml, and their meaning."""
 _UNUSED = ("int", "float", "timestamp", "value")
@@ -95,6 +96,27 @@ class StrictLoader(Composer, yaml.CSafeLoader):
                 raise _at(key, f"the key {key.value!r} is repeated")
             seen.add(name)
         return node
+
+    def flatten_mapping(self, node: Any) -> None:
+        """Replace ``<<`` by what it merges: the mapping's own values win, and then the first of those merged.
+
+        PyYAML 6.0.4 takes others where a merged mapping merges another itself.
+        """
+        if all(key.tag != f"{_TAGS}merge" for key, _ in node.value):
+            return
+        merged: dict[str, Any] = {}
+        own: dict[str, Any] = {}
+        for key, value in node.value:
+            if key.tag != f"{_TAGS}merge":
+                own[key.value] = key, value
+                continue
+            for part in value.value if isinstance(value, yaml.SequenceNode) else [value]:
+                if not isinstance(part, yaml.MappingNode):
+                    raise _at(value, "<< takes a mapping or a list of mappings")
+                self.flatten_mapping(part)
+                for pair in part.value:
+                    merged.setdefault(pair[0].value, pair)
+        node.value = list((merged | own).values())
 
     def _count(self, event: Any, n_values: int, n_levels: int) -> None:
         """Count a value that begins, and refuse more than the limits."""
