@@ -248,6 +248,12 @@ for rare in (None, {"per_day": 1e-3, "duration_min": 1}):  # the kernel for simp
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of another kind")
+def test_ctrl_c_strikes_while_no_lock_of_the_threads_is_held(small_run):
+    before, during = signal.getsignal(signal.SIGINT), set()
+    simulate(small_run, 20_000, on_progress=lambda *_: during.add(signal.getsignal(signal.SIGINT)))
+    assert during and before not in during and signal.getsignal(signal.SIGINT) is before
+
+
 def test_ctrl_c_ends_a_long_call_within_a_second(small_run):
     """Ten runs of ten million failures each would take many seconds."""
     run = small_run.override({"job.productive_h": 3e7, "checkpoint.persist_s": 0})

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import concurrent.futures
 import os
-from collections.abc import Callable
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -39,14 +42,11 @@ def piece(
 def trace_run(rules: Rules, seed: int, run: int, limit: int) -> np.ndarray:
     """Record one run: a row per stretch, with state, start and end. Ctrl-C stops it."""
     stop, table = np.zeros(1, np.int64), np.zeros((1, N_COLUMNS))
-    with concurrent.futures.ThreadPoolExecutor(1) as executor:
+    with _ctrl_c_to(stop), concurrent.futures.ThreadPoolExecutor(1) as executor:
         future = executor.submit(walk, rules, seed, run, limit, stop, table, np.zeros((1024, 3)))
-        try:
-            while not future.done():
-                concurrent.futures.wait([future], timeout=_LOOK_S)
-        except BaseException:
-            stop[0] = 1
-            raise
+        concurrent.futures.wait([future])
+        if stop[0]:
+            raise KeyboardInterrupt
         return future.result()
 
 
@@ -65,7 +65,7 @@ def simulate_runs(
     size = int(max(1, min(len(runs), _EVENTS // max(failures_per_run, 50.0))))
     stop = np.zeros(1, np.int64)
     piece(rules, seed, 0, 0, limit)  # compile in the main thread, where Ctrl-C works
-    with concurrent.futures.ThreadPoolExecutor(_n_threads()) as executor:
+    with _ctrl_c_to(stop), concurrent.futures.ThreadPoolExecutor(_n_threads()) as executor:
         futures: dict[Any, slice] = {}
         try:
             for at in range(0, len(runs), size):
@@ -76,6 +76,8 @@ def simulate_runs(
                 done, _ = concurrent.futures.wait(
                     futures, timeout=_LOOK_S, return_when=concurrent.futures.FIRST_COMPLETED
                 )
+                if stop[0]:
+                    raise KeyboardInterrupt
                 for future in done:
                     rows = futures.pop(future)
                     table[rows] = future.result()
@@ -85,6 +87,26 @@ def simulate_runs(
             executor.shutdown(cancel_futures=True)
             raise
     return table
+
+
+@contextmanager
+def _ctrl_c_to(stop: np.ndarray) -> Iterator[None]:
+    """Let Ctrl-C set the flag to stop, instead of an error that may strike while a lock of the threads is held."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def set_flag(*_: Any) -> None:
+        stop[0] = 1
+
+    before = signal.getsignal(signal.SIGINT)
+    if before is signal.default_int_handler:
+        signal.signal(signal.SIGINT, set_flag)
+    try:
+        yield
+    finally:
+        if before is signal.default_int_handler:
+            signal.signal(signal.SIGINT, before)
 
 
 def _n_threads() -> int:
