@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 
 import numpy as np
@@ -36,7 +37,7 @@ def lowest(cost: Callable[[np.ndarray], np.ndarray], low: np.ndarray, high: np.n
         return cost(np.clip(np.exp(log_points), low, high))
 
     grid, values = _narrowed(cost_of, left, right, steps, _SMOOTH_WIDTH)
-    smooth, place = _minimum_of_fit(values, steps)
+    smooth, place = _minimum_of_fit(values)
     log_lowest = grid[0] + place * (grid[-1] - grid[0])
     if not smooth.all():
         fine, values = _narrowed(cost_of, grid[0], grid[-1], steps, _FINE_WIDTH)
@@ -60,14 +61,21 @@ def _narrowed(
         right = np.take_along_axis(grid, np.minimum(best + 1, _POINTS - 1), axis=0)[0]
 
 
-def _minimum_of_fit(values: np.ndarray, steps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+@functools.cache
+def _polynomials() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Places of the grid from -1 to 1, the powers of each, and their pseudo-inverse."""
+    x = 2 * np.linspace(0.0, 1.0, _POINTS) - 1
+    basis = np.vander(x, _DEGREE + 1, increasing=True)
+    return x, basis, np.linalg.pinv(basis)
+
+
+def _minimum_of_fit(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Whether a polynomial fits the cost in a window, and the place of its minimum there, in [0, 1]."""
     # least squares in x from -1 to 1, less the lowest value so that no digits are lost
-    x = 2 * steps.reshape(-1) - 1
-    basis = np.vander(x, _DEGREE + 1, increasing=True)
+    x, basis, inverse = _polynomials()
     finite = np.where(np.isfinite(values), values, 0.0)
     lowest_value, span = finite.min(axis=0), np.ptp(finite, axis=0)
-    factors = np.tensordot(np.linalg.pinv(basis), finite - lowest_value, axes=1)
+    factors = np.tensordot(inverse, finite - lowest_value, axes=1)
     misfit = np.abs(np.tensordot(basis, factors, axes=1) - (finite - lowest_value)).max(axis=0)
     smooth = np.isfinite(values).all(axis=0) & (misfit <= _RESIDUAL * span + _NOISE * np.abs(lowest_value))
     # Newton's method on the slope, from the lowest point of the grid; downhill where the curve bends the other way

@@ -7,6 +7,7 @@ gives the flux across each point from the flux across the point before, a geomet
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -69,6 +70,7 @@ def restart_after_h(run: JobInHours) -> Any:
     return load_h + sum(restart.share * restart.restart for restart in run.restarts)
 
 
+@functools.lru_cache(maxsize=1)  # training and restarts of a run both ask for them
 def _recoveries(run: JobInHours) -> _Recoveries:
     """Recovery by tier, summed over groups of modes with the same restart."""
     n, groups = range(len(run.loads)), range(len(run.restarts))

@@ -90,6 +90,7 @@ def sections_of(model: type[Section], prefix: str = "") -> Iterator[tuple[str, t
             yield from sections_of(section, f"{path}.")
 
 
+@functools.lru_cache(maxsize=1024)
 def list_of(path: str) -> str:
     """Return the list that a path leads into, e.g. ``failures.modes``; empty if none."""
     return next((name for name in LISTS if path == name or path.startswith(f"{name}.")), "")
