@@ -9,7 +9,6 @@ import pytest
 import scipy.stats
 
 from ettr import Scenario, budget, plan, simulate
-from ettr.core.probability import count_quantile
 from ettr.plan.single_run import prediction_interval
 
 JOB_H = 48.0
@@ -144,11 +143,3 @@ def test_a_bound_of_the_rate_is_not_widened_twice():
     interval = plan.make(run).prediction_interval
     assert interval.counted is None
     assert (interval.n_low, interval.n_high) == tuple(scipy.stats.poisson.ppf((0.025, 0.975), interval.n_failures))
-
-
-@pytest.mark.parametrize("mean", [1e-3, 0.5, 3, 81.2, 1e4])
-def test_quantiles_of_counts_are_those_of_scipy(mean):
-    for p in (0.025, 0.5, 0.975):
-        assert count_quantile(p, mean, None) == scipy.stats.poisson.ppf(p, mean)
-        for shape in (0.7, 20.0, 1e5):
-            assert count_quantile(p, mean, shape) == scipy.stats.nbinom.ppf(p, shape, shape / (shape + mean))
