@@ -8,7 +8,7 @@ import re
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -184,12 +184,13 @@ def _give_home() -> None:
     """Give this process an empty home folder if its user has none: libraries of charts and notebooks need one."""
     if not has_home():
         import atexit
-        import tempfile
 
+        from ettr.core import durable
+
+        stack = ExitStack()
         with suppress(OSError):
-            home = tempfile.TemporaryDirectory(prefix="ettr-home-", ignore_cleanup_errors=True)
-            os.environ["HOME"] = home.name
-            atexit.register(home.cleanup)
+            os.environ["HOME"] = str(stack.enter_context(durable.temporary_folder()))
+            atexit.register(stack.close)
 
 
 def _fail(debug: bool, status: int, first: str = "", *others: str) -> NoReturn:

@@ -54,6 +54,13 @@ def gpus(incomplete: str) -> list[str]:
     return [*_beginning(incomplete, Gpu.presets()["name"]), *files(incomplete, ".yml", ".yaml")]
 
 
+def periods(incomplete: str) -> list[str]:
+    """Return the periods by which the ETTR of a run can be shown."""
+    from ettr.logs.training.goodput import PERIODS
+
+    return _beginning(incomplete, PERIODS)
+
+
 def files(incomplete: str, *endings: str) -> list[str]:
     """Return the files with some endings whose path begins with a text."""
     return [path for ending in endings for path in sorted(glob.glob(f"{glob.escape(incomplete)}*{ending}"))]

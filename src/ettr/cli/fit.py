@@ -146,7 +146,7 @@ def fit(
             "--by",
             metavar="PERIOD",
             help="Also show the ETTR of each hour, day or week.",
-            autocompletion=lambda: ["hour", "day", "week"],
+            autocompletion=completion.periods,
         ),
     ] = None,
     fail_below: Annotated[
