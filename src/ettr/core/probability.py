@@ -54,6 +54,17 @@ def student_upper(tail: Any, degrees: Any) -> Any:
     return -scipy.special.stdtrit(degrees, tail)
 
 
+def log_poisson(n: Any, mean: Any) -> Any:
+    """Return the logarithm of the probability of a Poisson count.
+
+    Examples
+    --------
+    >>> round(float(log_poisson(0, 2.5)), 3)
+    -2.5
+    """
+    return scipy.special.xlogy(n, mean) - scipy.special.gammaln(n + 1) - mean
+
+
 def poisson_from(n: Any, mean: Any) -> Any:
     """Return the probability that a Poisson count is at least ``n``.
 

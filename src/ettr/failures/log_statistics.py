@@ -8,10 +8,9 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-import scipy
 
 from ettr.core.errors import UnknownName
-from ettr.core.probability import poisson_from
+from ettr.core.probability import log_poisson, poisson_from
 from ettr.core.results import FailureLog
 from ettr.failures import dispersion, gaps, groups, lifetimes, repairs, repeats, roles, trend
 from ettr.failures.bad_nodes import BadNodes, failures_apart
@@ -255,7 +254,7 @@ def _counts_of(node: np.ndarray, n_nodes: int, last: int) -> pd.DataFrame:
     order = np.arange(last + 1)
     # nodes of one rate: N Poisson(k; n / N), with the upper tail in the last row
     mean = per_node.sum() / n_nodes
-    expected = n_nodes * np.exp(scipy.special.xlogy(order, mean) - scipy.special.gammaln(order + 1) - mean)
+    expected = n_nodes * np.exp(log_poisson(order, mean))
     expected[-1] = n_nodes * poisson_from(last, mean)
     labels = [str(n) for n in order[:-1]] + [f"{last}+"]
     rows: dict[str, Any] = {"failures": labels, "order": order}

@@ -187,9 +187,9 @@ class _Names:
             places, texts = values.codes, list(values.categories)
         else:
             places, texts = pd.factorize(np.array([*values, None], dtype=object)[:-1])
-        known = self._codes
+        numbers = self._codes
         codes: np.ndarray = np.array(
-            [*(known[text] if text in known else self._code(str(text)) for text in texts), -1], dtype=np.int32
+            [*(numbers[text] if text in numbers else self._code(str(text)) for text in texts), -1], dtype=np.int32
         )[places]
         return codes
 

@@ -8,6 +8,7 @@ import numpy as np
 import scipy
 
 from ettr.core.errors import InputError
+from ettr.core.probability import log_poisson
 from ettr.core.validity import at_least_zero, plain
 
 _SMALL = 1e-18
@@ -92,7 +93,7 @@ def erlang_b(n_servers: Any, offered: Any) -> Any:
     """
     n, a = np.broadcast_arrays(counts("n_servers", n_servers), at_least_zero("offered", offered))
     with np.errstate(divide="ignore", invalid="ignore"):
-        logarithm = scipy.special.xlogy(n, a) - scipy.special.gammaln(n + 1) - a - np.log(scipy.special.pdtr(n, a))
+        logarithm = log_poisson(n, a) - np.log(scipy.special.pdtr(n, a))
     blocked = np.where(a == 0, np.where(n == 0, 1.0, 0.0), np.exp(np.minimum(logarithm, 0.0)))
     # both probabilities underflow: n is far below the mean (or far above, where the share itself is 0)
     underflow = (a > n) & ~(scipy.special.pdtr(n, a) > 0)
