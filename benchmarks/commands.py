@@ -38,13 +38,15 @@ def write_log(path: Path, n_failures: int, n_nodes: int, days: float) -> Path:
     return path
 
 
-def cpu_s(command: list[str], runs: int, variables: dict[str, str] | None = None) -> float:
-    """Return the CPU time of a command, the least of some runs."""
+def cpu_s(command: list[str], runs: int, variables: dict[str, str] | None = None, status: int = 0) -> float:
+    """Return the CPU time of a command that ends with a status, the least of some runs."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     times = []
     for _ in range(runs):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run(command, env=environment | (variables or {}), capture_output=True, check=False)
+        done = subprocess.run(command, env=environment | (variables or {}), capture_output=True, text=True, check=False)
+        if done.returncode != status:
+            raise SystemExit(f"{' '.join(command)} ended with status {done.returncode}: {done.stderr}")
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
     return min(times)
@@ -60,7 +62,7 @@ def main() -> None:
     print(f"{'reference: import numpy, pandas':44}{reference:8.2f} s")
 
     def show(label: str, command: list[str], runs: int, variables: dict[str, str] | None = None) -> None:
-        taken_s = cpu_s([*ettr, *command], runs, variables)
+        taken_s = cpu_s([*ettr, *command], runs, variables, status=2 if label.startswith("refusal") else 0)
         print(f"{label:44}{taken_s:8.2f} s{taken_s / reference:8.1f} times the reference", flush=True)
 
     for name in evidence.scenario_names():
