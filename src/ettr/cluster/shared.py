@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import scipy
 
 from ettr.core.errors import InputError
+from ettr.core.probability import count_quantile, log_poisson
 from ettr.core.units import H_PER_DAY, MIN_PER_H, S_PER_H
 from ettr.core.validity import above_zero, at_least_zero
 from ettr.scenario import Scenario
@@ -282,15 +282,15 @@ class _Law:
 def _repairs_of_large(in_repair: float, n_spares: int, preempts: bool) -> _Law:
     if preempts:
         return _Law(_poisson(in_repair, n_spares + 1), n_spares, 0.0, True)
-    logarithms = scipy.stats.poisson.logpmf(np.arange(n_spares + 2), in_repair)
+    logarithms = log_poisson(np.arange(n_spares + 2), in_repair)
     weights = np.exp(logarithms - logarithms.max())
     return _Law(weights / weights.sum(), n_spares, float(waiting_share(n_spares, in_repair)), False)
 
 
 def _poisson(mean: float, n: int = 1) -> np.ndarray:
     """Return Poisson probabilities from 0 on, at least ``n`` numbers, up to where the rest is negligible."""
-    n_needed = int(scipy.stats.poisson.isf(_TAIL, mean)) + 2 if mean > 0 else 1
-    probabilities = scipy.stats.poisson.pmf(np.arange(max(n_needed, n)), mean)
+    n_needed = count_quantile(1 - _TAIL, mean, None) + 2 if mean > 0 else 1
+    probabilities = np.exp(log_poisson(np.arange(max(n_needed, n)), mean))
     return np.asarray(probabilities / probabilities.sum())
 
 
