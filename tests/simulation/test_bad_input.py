@@ -254,6 +254,15 @@ def test_ctrl_c_strikes_while_no_lock_of_the_threads_is_held(small_run):
     assert during and before not in during and signal.getsignal(signal.SIGINT) is before
 
 
+def test_ctrl_c_at_the_end_of_the_last_piece_is_not_lost(small_run):
+    def interrupt_at_the_end(done, total):
+        if done == total:
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        simulate(small_run, 20_000, on_progress=interrupt_at_the_end)
+
+
 def test_ctrl_c_ends_a_long_call_within_a_second(small_run):
     """Ten runs of ten million failures each would take many seconds."""
     run = small_run.override({"job.productive_h": 3e7, "checkpoint.persist_s": 0})

@@ -44,9 +44,6 @@ def trace_run(rules: Rules, seed: int, run: int, limit: int) -> np.ndarray:
     stop, table = np.zeros(1, np.int64), np.zeros((1, N_COLUMNS))
     with _ctrl_c_to(stop), concurrent.futures.ThreadPoolExecutor(1) as executor:
         future = executor.submit(walk, rules, seed, run, limit, stop, table, np.zeros((1024, 3)))
-        concurrent.futures.wait([future])
-        if stop[0]:
-            raise KeyboardInterrupt
         return future.result()
 
 
@@ -77,7 +74,7 @@ def simulate_runs(
                     futures, timeout=_LOOK_S, return_when=concurrent.futures.FIRST_COMPLETED
                 )
                 if stop[0]:
-                    raise KeyboardInterrupt
+                    raise KeyboardInterrupt  # what is done now may be unfinished
                 for future in done:
                     rows = futures.pop(future)
                     table[rows] = future.result()
@@ -91,7 +88,7 @@ def simulate_runs(
 
 @contextmanager
 def _ctrl_c_to(stop: np.ndarray) -> Iterator[None]:
-    """Let Ctrl-C set the flag to stop, instead of an error that may strike while a lock of the threads is held."""
+    """Let Ctrl-C set the flag to stop, and raise at the end what may not strike while a lock of the threads is held."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -107,6 +104,8 @@ def _ctrl_c_to(stop: np.ndarray) -> Iterator[None]:
     finally:
         if before is signal.default_int_handler:
             signal.signal(signal.SIGINT, before)
+    if stop[0]:
+        raise KeyboardInterrupt
 
 
 def _n_threads() -> int:
