@@ -7,6 +7,7 @@ import re
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 import yaml
@@ -127,6 +128,13 @@ def test_published_rates_on_one_scale(cluster, low, rate, high):
     row = evidence.published_rates().set_index("cluster_id").loc[cluster]
     # tolerance: the expected values are rounded to three or four digits
     assert [row["rate_low"], row["rate"], row["rate_high"]] == pytest.approx([low, rate, high], rel=5e-4)
+
+
+def test_the_columns_read_without_pandas_are_those_of_the_frame():
+    frame = evidence.cluster_rates()
+    for name, values in evidence.compared_rates().items():
+        expected = frame[name].to_numpy(values.dtype, na_value=np.nan) if values.dtype == float else frame[name]
+        np.testing.assert_array_equal(values, expected, err_msg=name)
 
 
 def test_every_published_rate_has_exactly_one_origin():

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ettr.core.sentences import gpus, pct
 from ettr.core.units import H_PER_DAY, H_PER_YEAR
-from ettr.evidence.reading import figure, table
+from ettr.evidence.reading import columns, figure, table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -82,32 +85,38 @@ def published_rates() -> pd.DataFrame:
     >>> round(float(rates.loc["llama3-unexpected", "rate"]), 3)
     3.789
     """
-    import pandas as pd
+    return table("failure_rates").assign(**_rates(columns("failure_rates")))
 
-    rates = table("failure_rates")
-    nodes = rates["n_gpus"].astype("float64") / rates["gpus_per_node"]
-    counts = rates["n_events"].astype("float64")
-    rates["node_days"] = nodes * rates["window_days"]
+
+def _rates(published: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return the columns that :func:`published_rates` adds to the table."""
+    nodes, counts = published["n_gpus"] / published["gpus_per_node"], published["n_events"]
+    node_days = nodes * published["window_days"]
     per_unit = {
         "failures/week": 1000.0 / (_DAYS_PER_WEEK * nodes),
-        "% of nodes/week": pd.Series(10.0 / _DAYS_PER_WEEK, index=rates.index),
-        "GPU h/failure": 1000.0 * H_PER_DAY * rates["gpus_per_node"],
-        "node-days/failure": pd.Series(1000.0, index=rates.index),
-        "GPU-days/failure": 1000.0 * rates["gpus_per_node"],
+        "% of nodes/week": np.full(len(nodes), 10.0 / _DAYS_PER_WEEK),
+        "GPU h/failure": 1000.0 * H_PER_DAY * published["gpus_per_node"],
+        "node-days/failure": np.full(len(nodes), 1000.0),
+        "GPU-days/failure": 1000.0 * published["gpus_per_node"],
         "h/failure": 1000.0 * H_PER_DAY / nodes,
-        "% of GPUs/year": 10.0 * rates["gpus_per_node"] * H_PER_DAY / H_PER_YEAR,
+        "% of GPUs/year": 10.0 * published["gpus_per_node"] * H_PER_DAY / H_PER_YEAR,
     }
-    longest, shortest = (rates[f"window_days_{end}"].fillna(rates["window_days"]) for end in ("high", "low"))
+    longest, shortest = (_filled(published[f"window_days_{end}"], published["window_days"]) for end in ("high", "low"))
     low, high = (
-        rates["rate_per_1000_node_days"].fillna(1000.0 * counts / (nodes * days)) for days in (longest, shortest)
+        _filled(published["rate_per_1000_node_days"], 1000.0 * counts / (nodes * days)) for days in (longest, shortest)
     )
+    first, last = published["stated_low"], published["stated_high"]
     for unit, factor in per_unit.items():
-        here = rates["stated_unit"] == unit
-        first, last = (rates[f"stated_{end}"] for end in ("low", "high"))
+        here = published["stated_unit"] == unit
         ends = (factor / last, factor / first) if unit.endswith("/failure") else (factor * first, factor * last)
-        low, high = low.mask(here, ends[0]), high.mask(here, ends[1])
-    counted = 1000.0 * counts / rates["node_days"]
-    return rates.assign(rate=counted.fillna((low + high) / 2.0), rate_low=low, rate_high=high)
+        low, high = np.where(here, ends[0], low), np.where(here, ends[1], high)
+    rate = _filled(1000.0 * counts / node_days, (low + high) / 2.0)
+    return {"node_days": node_days, "rate": rate, "rate_low": low, "rate_high": high}
+
+
+def _filled(values: np.ndarray, instead: np.ndarray) -> np.ndarray:
+    """Return values, with others where they are missing."""
+    return np.where(np.isnan(values), instead, values)
 
 
 def cluster_rates() -> pd.DataFrame:
@@ -126,6 +135,21 @@ def cluster_rates() -> pd.DataFrame:
     """
     rates = published_rates()
     return rates[rates["compared"]].sort_values("rate", ignore_index=True)
+
+
+@functools.cache
+def compared_rates() -> Mapping[str, np.ndarray]:
+    """Return the columns of :func:`cluster_rates` without pandas, which takes longer to load than a plan to compute.
+
+    Examples
+    --------
+    >>> len(compared_rates()["rate"]), str(compared_rates()["title"][0])
+    (10, 'ByteRobust, dense model')
+    """
+    published = columns("failure_rates")
+    published |= _rates(published)
+    order = np.argsort(published["rate"])
+    return {name: values[order[published["compared"][order]]] for name, values in published.items()}
 
 
 EFFECTIVE, GOODPUT, UTILISATION, UPTIME = (

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ettr.core.errors import UnknownName
 from ettr.evidence.package import DATA, KINDS, checked, refuse_unlisted, resources, state
@@ -17,6 +20,12 @@ if TYPE_CHECKING:
 
 
 _DTYPES = {"string": "str", "integer": "int64", "number": "float64", "boolean": "bool"}
+_PARSE: dict[str, Callable[[str], Any]] = {
+    "string": str,
+    "integer": lambda cell: float(cell or "nan"),
+    "number": lambda cell: float(cell or "nan"),
+    "boolean": lambda cell: cell == "true",
+}
 
 
 @dataclass(frozen=True)
@@ -80,6 +89,24 @@ def table(name: str, folder: Path = DATA) -> pd.DataFrame:
     if name not in table_names(folder):
         raise UnknownName("table", name, table_names(folder), "data/datapackage.json")
     return _table(name, folder, state(folder, "datapackage.json"), state(folder, f"{name}.csv")).copy()
+
+
+def columns(name: str, folder: Path = DATA) -> dict[str, np.ndarray]:
+    """Return the columns of a table of ``data/``, without pandas.
+
+    It takes longer to load than most answers to compute.
+
+    Returns
+    -------
+    dict
+        Column to its values: text, truth values, or floats, NaN where a number is missing.
+    """
+    _, *rows = csv.reader(io.StringIO(checked(name, folder).decode()))
+    fields = resources(folder)[name]["schema"]["fields"]
+    return {
+        field["name"]: np.array([_PARSE[field["type"]](cell) for cell in cells])
+        for field, cells in zip(fields, zip(*rows, strict=True), strict=True)
+    }
 
 
 def table_names(folder: Path = DATA) -> tuple[str, ...]:
@@ -275,6 +302,5 @@ def _table(name: str, folder: Path, *states: tuple[int, int] | None) -> pd.DataF
 
 @lru_cache(maxsize=8)
 def _figures(folder: Path, *states: tuple[int, int] | None) -> dict[str, Figure]:
-    # read without pandas, which takes longer to load than most answers to compute
-    _, *rows = csv.reader(io.StringIO(checked("figures", folder).decode()))
-    return {key: Figure(key, float(value), *words) for key, value, *words in rows}
+    rows = zip(*(values.tolist() for values in columns("figures", folder).values()), strict=True)
+    return {row[0]: Figure(*row) for row in rows}

@@ -108,10 +108,10 @@ def rate_across_clusters(scenario: Scenario) -> Assumed:
     >>> round(rate.low, 1), round(float(rate.at(0.5)), 1), round(rate.high, 1)
     (1.6, 2.3, 13.9)
     """
-    clusters = evidence.cluster_rates()
+    clusters = evidence.compared_rates()
     rates = tuple((clusters["rate"] * scenario.cluster.gpus_per_node / _NODE_GPUS).tolist())
-    sources = ", ".join(dict.fromkeys(clusters["source"]))
-    reason = f"{clusters['title'].iloc[0]} to {clusters['title'].iloc[-1]}, of {len(rates)} published clusters"
+    sources = ", ".join(dict.fromkeys(clusters["source"].tolist()))
+    reason = f"{clusters['title'][0]} to {clusters['title'][-1]}, of {len(rates)} published clusters"
     name, unit = amount_of(RATE, Scenario), unit_of(RATE)
     return Assumed(RATE, name, scenario.failure_rate, rates[0], rates[-1], unit, sources, reason, rates)
 
@@ -124,8 +124,8 @@ def median_rate(gpus_per_node: float = _NODE_GPUS) -> tuple[float, int]:
     >>> median_rate(), median_rate(gpus_per_node=4)
     ((2.33, 10), (1.17, 10))
     """
-    rates = evidence.cluster_rates()["rate"]
-    return float(f"{float(rates.median()) * gpus_per_node / _NODE_GPUS:.3g}"), len(rates)
+    rates = evidence.compared_rates()["rate"]
+    return float(f"{float(np.median(rates)) * gpus_per_node / _NODE_GPUS:.3g}"), len(rates)
 
 
 def rate_is_from_elsewhere(scenario: Scenario) -> bool:

@@ -13,6 +13,7 @@ import numpy as np
 
 from ettr import evidence
 from ettr.core.errors import InputError, UnknownName
+from ettr.evidence.reading import columns
 from ettr.scaling import Constants, Layout, Network, StepTime, Transformer, step_time
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def studies() -> tuple[str, ...]:
     >>> studies()
     ('megascale', 'megatron', 'llama3', 'fsdp', 'eos')
     """
-    return tuple(dict.fromkeys(evidence.table("scaling_runs")["study"]))
+    return tuple(dict.fromkeys(columns("scaling_runs")["study"].tolist()))
 
 
 @functools.lru_cache(maxsize=16)
