@@ -37,7 +37,7 @@ def tests(session: nox.Session, versions: str) -> None:
 
     The extras and the tools are the newest that go with them. Options and paths for pytest follow ``--``.
     """
-    bounds = Path(session.create_tmp(), "bounds.txt")
+    bounds = Path(session.virtualenv.location, "bounds.txt")
     bounds.write_text("\n".join(oldest(session) if versions == "oldest" else []), encoding="utf-8")
     everything = ("--requirement", "pyproject.toml", "--all-extras", "--group", "build")
     session.install("--no-build", *everything, "--constraint", str(bounds))
