@@ -163,6 +163,14 @@ def test_other_answers_over_a_product_have_its_shape(plain_run):
     )
 
 
+def test_a_searched_interval_does_not_depend_on_the_other_points(plain_run):
+    """Sizes far apart, whose searches end after a different number of steps."""
+    run = plain_run.override({"checkpoint.tiers": [{"name": "peer", "interval_s": 60, "stall_s": 1, "survives": 0.9}]})
+    sizes = [64, 2048, 65_536]
+    alone = [budget.best_interval_min(run, {N: [size]})[0] for size in sizes]
+    np.testing.assert_allclose(budget.best_interval_min(run, {N: sizes}), alone, rtol=1e-13)
+
+
 def test_swept_values_are_columns_for_each_field_that_can_be_swept(plain_run):
     for path in plain_run.swept:
         value = given_at(plain_run, path) or 0.0

@@ -8,10 +8,10 @@ import math
 import pytest
 
 from ettr import Scenario, evidence, mitigation, plan
-from ettr.core.errors import InputError
+from ettr.core.errors import InputError, NotModelled, OutsideValidity
 from ettr.mitigation import Catalogue
 from ettr.recommendation import recommend
-from ettr.recommendation.best_set import LEAST_SHARE, Sets
+from ettr.recommendation.best_set import LEAST_SHARE, Sets, at_best_interval, at_best_intervals
 
 STORY = {
     "cluster": {"n_gpus": 4096},
@@ -32,6 +32,21 @@ NAMES = [*evidence.scenario_names(), *MINE]
 EVERY = [name if name == "llama3-405b" else pytest.param(name, marks=pytest.mark.slow) for name in NAMES]
 MOST = 12
 """Candidates of an exhaustive search."""
+
+
+PEER = {"name": "peer", "interval_s": 60, "stall_s": 0.1, "survives": 0.9}
+DISK = {"name": "disk", "interval_s": 240, "stall_s": 1, "survives": 0.95}
+KINDS = [
+    {},
+    {"checkpoint.tiers": [PEER]},
+    {"checkpoint.tiers": [PEER, DISK]},
+    {"prediction": {"recall": 0.6, "precision": 0.7, "lead_s": 600, "action_s": 30}},
+    {"failures.modes": [{"name": "sdc", "share": 1, "latency_h": 0.5}]},
+    {"maintenance": {"per_day": 0.5, "duration_min": 30}},
+    {"job.include_start": True},
+    {"slow_nodes": {"per_1000_node_days": 0.1, "loss": 0.2, "detection_h": 4}},  # no answer: not modelled
+    {"failures.job_mttf_h": 0.5, "recovery.restart_min": 1200},  # no answer: it practically never ends
+]
 
 
 def named(name: str) -> Scenario:
@@ -198,3 +213,24 @@ def test_what_changes_the_speed_is_valued_by_what_it_saves():
 def test_an_unknown_mitigation_is_refused_with_the_nearest(first):
     with pytest.raises(InputError, match="peer-checkpoint"):
         recommend(first, only=["peer-checkpont"])
+
+
+def test_runs_answered_together_are_answered_as_alone(first):
+    """Of all kinds mixed, each with several failure rates and stalls."""
+    runs = [
+        first.override({"failures.job_mttf_h": mttf_h, "checkpoint.stall_s": stall_s} | kind)
+        for kind in KINDS
+        for mttf_h, stall_s in ((9, 90), (2, 90), (40, 5))
+    ]
+    answered = 0
+    for run, together in zip(runs, at_best_intervals(runs), strict=True):
+        try:
+            alone = at_best_interval(run)
+        except (NotModelled, OutsideValidity):
+            assert together is None, run
+        else:
+            answered += 1
+            # tiers have no single interval; an array may be rounded otherwise than a number
+            numbers, expected = ([number or 0.0 for number in answer] for answer in (together, alone))
+            assert numbers == pytest.approx(expected, rel=1e-12), run
+    assert answered == 3 * 7

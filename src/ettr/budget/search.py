@@ -49,16 +49,20 @@ def lowest(cost: Callable[[np.ndarray], np.ndarray], low: np.ndarray, high: np.n
 def _narrowed(
     cost: Callable[[np.ndarray], np.ndarray], left: np.ndarray, right: np.ndarray, steps: np.ndarray, width: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Windows around the lowest point, narrowed to a width, with the cost at their points."""
+    """Windows around the lowest point, narrowed to a width, with the cost at their points.
+
+    A window is left alone once it is narrow enough, so that no run's answer depends on the others.
+    """
     while True:
         grid = left + (right - left) * steps
         values = np.asarray(cost(grid), dtype=float)
         values = np.where(np.isnan(values), np.inf, values)
-        if np.max(right - left, initial=0.0) <= width:
+        wide = right - left > width
+        if not np.any(wide):
             return grid, values
         best = values.argmin(axis=0)[None]
-        left = np.take_along_axis(grid, np.maximum(best - 1, 0), axis=0)[0]
-        right = np.take_along_axis(grid, np.minimum(best + 1, _POINTS - 1), axis=0)[0]
+        ends = (np.take_along_axis(grid, np.clip(best + side, 0, _POINTS - 1), axis=0)[0] for side in (-1, 1))
+        left, right = (np.where(wide, end, old) for end, old in zip(ends, (left, right), strict=True))
 
 
 @functools.cache

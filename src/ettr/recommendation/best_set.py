@@ -6,11 +6,13 @@ the book run the same search (``book/_static/plan.js``).
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import functools
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,7 +24,8 @@ from ettr.core.units import H_PER_MONTH, MIN_PER_H
 from ettr.mitigation import Catalogue, Mitigation
 from ettr.recommendation.answer import Alternative, JobsOfASize, Recommendation, RecommendedStep, months_in_words
 from ettr.recommendation.ranges import weights
-from ettr.scenario import Scenario
+from ettr.scenario import JobInHours, Scenario
+from ettr.scenario.job_in_hours import stacked
 from ettr.scenario.paths import INTERVAL
 
 LEAST_SHARE = 0.001
@@ -110,14 +113,37 @@ def at_best_interval(scenario: Scenario) -> RunAtBest:
     OutsideValidity
         The run practically never ends.
     """
-    tau_h, ettrs = best_h(any_interval(scenario))
-    ettr = float(ettrs)
-    if not ettr > 0:
+    answer = _run_at_best(scenario, *best_h(any_interval(scenario)))
+    if answer is None:
         raise OutsideValidity("the job practically never ends")
+    return answer
+
+
+def at_best_intervals(scenarios: Sequence[Scenario]) -> list[RunAtBest | None]:
+    """Return many runs at their best intervals, runs of one kind together; None where the model has no answer."""
+    answers: list[RunAtBest | None] = [None] * len(scenarios)
+    by_kind: dict[tuple[Any, ...], dict[int, JobInHours]] = defaultdict(dict)
+    for place, scenario in enumerate(scenarios):
+        try:
+            run = any_interval(scenario)
+        except _NO_ANSWER:
+            continue
+        by_kind[run.kind][place] = run
+    for runs in by_kind.values():
+        tau_h, ettrs = (np.broadcast_to(values, len(runs)) for values in best_h(stacked(list(runs.values()))))
+        for place, tau, ettr in zip(runs, tau_h, ettrs, strict=True):
+            answers[place] = _run_at_best(scenarios[place], tau, ettr)
+    return answers
+
+
+def _run_at_best(scenario: Scenario, tau_h: Any, ettr: Any) -> RunAtBest | None:
+    """Return a run at its best interval; None if it practically never ends."""
+    if not ettr > 0:
+        return None
     # a mitigation may change the hours that the tokens take
     work = scenario.productive_h if scenario.job.tokens is not None else 1.0
     interval_min = None if scenario.checkpoint.tiers else float(tau_h) * MIN_PER_H
-    return RunAtBest(ettr, work / (scenario.speed * ettr), interval_min)
+    return RunAtBest(float(ettr), work / (scenario.speed * float(ettr)), interval_min)
 
 
 class Sets:
@@ -155,8 +181,10 @@ class Sets:
         self.before = self._together(self._before_by_job)
         run_h = scenario.work_h / self.before.ettr if scenario.ends else MONTHS * H_PER_MONTH
         self.months = scenario.prices.payback_months or run_h / H_PER_MONTH
-        self._at_best: dict[frozenset[str], RunAtBest | None] = {}
-        self._job_with_one: dict[tuple[int, str], RunAtBest] = {}
+        self._at_best: dict[frozenset[str], RunAtBest | None] = {frozenset(): self.before}
+        self._job_at_best: dict[tuple[int, frozenset[str]], RunAtBest | None] = {
+            (i, frozenset()): None for i in range(len(self.jobs))
+        }
         self.simulated: list[str] = []
         self.undescribed: list[str] = []
         selected = None if only is None else {of[name].id for name in only}
@@ -187,7 +215,7 @@ class Sets:
             try:
                 changed = mitigation.apply(run, entry.id, self.catalogue)
                 if changed.override({INTERVAL: "best"}) != self._any_interval[i]:
-                    self._job_with_one[i, entry.id] = at_best_interval(changed)
+                    self._job_at_best[i, frozenset([entry.id])] = at_best_interval(changed)
                     applicable.add(entry.id)
             except _NO_ANSWER as error:
                 errors.append(error)
@@ -201,22 +229,27 @@ class Sets:
 
     def at_best(self, chosen: frozenset[str]) -> RunAtBest | None:
         """Return the run with a set, cached; None where the model has no answer."""
-        if not chosen:
-            return self.before
         if chosen not in self._at_best:
-            by_job = [self._job_at_best(i, chosen) for i in range(len(self.jobs))]
-            self._at_best[chosen] = self._together(by_job) if any(by_job) else None
+            self._answer([chosen])
         return self._at_best[chosen]
 
-    def _job_at_best(self, i: int, chosen: frozenset[str]) -> RunAtBest | None:
-        """Return a job with a set, on a cluster with its applicable members; None where the model has no answer."""
-        names = sorted(chosen if len(self.jobs) == 1 else chosen & self._applicable[i])
-        if len(names) == 1 and (i, names[0]) in self._job_with_one:
-            return self._job_with_one[i, names[0]]
-        try:
-            return at_best_interval(mitigation.apply(self.jobs[i], names, self.catalogue)) if names else None
-        except _NO_ANSWER:
-            return None
+    def _answer(self, sets: Iterable[frozenset[str]]) -> None:
+        """Evaluate sets together, which takes little longer than one of them."""
+        keys_of = {chosen: [self._job_with(i, chosen) for i in range(len(self.jobs))] for chosen in sets}
+        changed = {}
+        for i, names in dict.fromkeys(key for keys in keys_of.values() for key in keys):
+            if (i, names) not in self._job_at_best:
+                self._job_at_best[i, names] = None
+                with contextlib.suppress(*_NO_ANSWER):
+                    changed[i, names] = mitigation.apply(self.jobs[i], sorted(names), self.catalogue)
+        self._job_at_best.update(zip(changed, at_best_intervals(list(changed.values())), strict=True))
+        for chosen, keys in keys_of.items():
+            by_job = [self._job_at_best[key] for key in keys]
+            self._at_best[chosen] = self._together(by_job) if any(by_job) else None
+
+    def _job_with(self, i: int, chosen: frozenset[str]) -> tuple[int, frozenset[str]]:
+        """Return the place of a job and the members of a set that apply to it."""
+        return i, chosen if len(self.jobs) == 1 else chosen & self._applicable[i]
 
     def _together(self, by_job: Sequence[RunAtBest | None]) -> RunAtBest:
         """Return all jobs as one run; mitigations do not change those without an answer.
@@ -325,9 +358,11 @@ class Sets:
         """Return the set after repeated best single changes, until none improves it; ``fixed`` stays."""
         while True:
             best = chosen
-            for other in self._neighbours(chosen):
-                if not fixed or fixed in other:
-                    best = self._better(best, other)
+            others = [other for other in self._neighbours(chosen) if not fixed or fixed in other]
+            new = [other for other in others if other not in self._at_best]
+            self._answer(other for other in new if self.price_usd(other) <= self.budget_usd)
+            for other in others:
+                best = self._better(best, other)
             if self.value(best) <= self.value(chosen) + _ROUNDING:
                 return chosen
             chosen = best

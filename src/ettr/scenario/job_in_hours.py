@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
@@ -307,6 +307,13 @@ class JobInHours(_Numbers):
         }
         return plain(np.clip(rules[rule](), *self.interval_ends))
 
+    @property
+    def kind(self) -> tuple[Any, ...]:
+        """What the formulas of a run depend on besides its numbers; equal for runs that :func:`stacked` takes."""
+        has_stops = bool(np.any(np.asarray(self.stops_per_h) > 0))
+        parts = len(self.tiers), len(self.restarts), self.prediction is None
+        return *parts, self.silent, self.include_start, has_stops
+
     def with_intervals(self, taus: tuple[Any, ...]) -> JobInHours:
         """Return the job with other intervals of all tiers, the store last. [h]"""
         tiers = tuple(replace(tier, tau=tau) for tier, tau in zip(self.tiers, taus[:-1], strict=True))
@@ -316,3 +323,24 @@ class JobInHours(_Numbers):
         """Return the job at some points, selected by an index into arrays of its :attr:`shape`."""
         shape = self.shape
         return self.map(lambda array: np.broadcast_to(array, shape)[where])
+
+
+def stacked(runs: Sequence[JobInHours]) -> JobInHours:
+    """Return runs of one kind as one run, for the analytical models: its arrays have a point per run.
+
+    Numbers that all runs share stay single numbers.
+    """
+    run: JobInHours = _stacked(runs)
+    return run
+
+
+def _stacked(values: Sequence[Any]) -> Any:
+    first = values[0]
+    if isinstance(first, _Numbers):
+        parts = {field.name: _stacked([getattr(value, field.name) for value in values]) for field in fields(first)}
+        return replace(first, **parts)
+    if isinstance(first, tuple):
+        return tuple(_stacked(items) for items in zip(*values, strict=True))
+    if not isinstance(first, (int, float, np.ndarray, np.generic)) or all(value == first for value in values):
+        return first
+    return np.array(values, dtype=float)
