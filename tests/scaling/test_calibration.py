@@ -7,7 +7,6 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
-from ettr import evidence
 from ettr.core.errors import InputError, UnknownName
 from ettr.scaling import Constants, calibration
 
@@ -42,8 +41,8 @@ def test_rows_moved_the_constants_that_they_leave_surer_than_the_prior():
 
 
 def test_without_a_row_the_priors_are_what_is_known(monkeypatch):
-    table = evidence.table("scaling_runs").assign(used=False)
-    monkeypatch.setattr(evidence, "table", lambda name: table)
+    runs = [run | {"used": False} for run in calibration._runs_of("llama3")]
+    monkeypatch.setattr(calibration, "_runs_of", lambda study: runs)
     fitted = calibration.fit.__wrapped__("llama3")
     assert fitted.identified == ()
     for name in calibration.NAMES:
@@ -53,11 +52,10 @@ def test_without_a_row_the_priors_are_what_is_known(monkeypatch):
 
 def test_a_study_that_the_model_made_gives_its_constants_back(monkeypatch):
     """Many rows computed with known constants: the fit ends near them, whatever the priors say."""
-    table = evidence.table("scaling_runs")
-    rows = table[table["study"] == "megascale"].reset_index(drop=True)
-    truth = Constants(0.68, 0.09, 0.2, 6.0)
-    rows = rows.assign(measured_pct=calibration._computed_pct(rows, truth), used=True)
-    monkeypatch.setattr(evidence, "table", lambda name: rows)
+    runs = calibration._runs_of("megascale")
+    measured = calibration._computed_pct(runs, Constants(0.68, 0.09, 0.2, 6.0))
+    runs = [run | {"measured_pct": pct, "used": True} for run, pct in zip(runs, measured, strict=True)]
+    monkeypatch.setattr(calibration, "_runs_of", lambda study: runs)
     monkeypatch.setattr(calibration, "ROW_SD_POINTS", 0.001)
     fitted = calibration.fit.__wrapped__("megascale")
     assert fitted.rows["residual_points"].abs().max() < 0.01

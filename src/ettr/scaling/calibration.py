@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ettr import evidence
 from ettr.core.errors import InputError, UnknownName
 from ettr.evidence.reading import columns
 from ettr.scaling import Constants, Layout, Network, StepTime, Transformer, step_time
@@ -62,8 +61,20 @@ class Calibration:
     study: str
     constants: Constants
     sd: Constants
-    rows: pd.DataFrame
     _covariance: np.ndarray
+    _runs: list[dict[str, Any]]
+
+    @functools.cached_property
+    def rows(self) -> pd.DataFrame:
+        """One row per published run."""
+        import pandas as pd
+
+        names = ["run_id", "title", "n_gpus", "measured_pct", "relative_to", "used", "source", "status", "note"]
+        rows = pd.DataFrame(self._runs)[names].astype({"n_gpus": int})
+        computed = _computed_pct(self._runs, self.constants)
+        waits = [float(_step(run, self.constants).waiting_share) for run in self._runs]
+        residuals = computed - rows["measured_pct"]
+        return rows.assign(computed_pct=computed, residual_points=residuals, waiting_share=waits)
 
     @property
     def identified(self) -> tuple[str, ...]:
@@ -134,27 +145,22 @@ def fit(study: str) -> Calibration:
     """
     from scipy.optimize import least_squares
 
-    table = evidence.table("scaling_runs")
     if study not in studies():
         raise UnknownName("study", study, studies())
-    table = table[table["study"] == study].reset_index(drop=True)
-    measured, used = table["measured_pct"].to_numpy(float), table["used"].to_numpy(bool)
+    runs = _runs_of(study)
+    measured, used = (np.array([run[name] for run in runs]) for name in ("measured_pct", "used"))
     prior_mean, prior_sd = _vector(_PRIOR), _vector(PRIOR_SD)
 
     def residuals(values: np.ndarray) -> np.ndarray:
         """Residuals of the rows and of the priors, each in standard deviations."""
-        of_rows = (_computed_pct(table, Constants(*values)) - measured)[used] / ROW_SD_POINTS
+        of_rows = (_computed_pct(runs, Constants(*values)) - measured)[used] / ROW_SD_POINTS
         return np.concatenate([of_rows, (values - prior_mean) / prior_sd])
 
     bounds = (_vector(_LOWEST), _vector(_HIGHEST))
     optimum = least_squares(residuals, prior_mean, bounds=bounds, x_scale=prior_sd, xtol=1e-12, ftol=1e-12, gtol=1e-12)
     covariance = np.linalg.inv(optimum.jac.T @ optimum.jac)
     constants = Constants(*(float(value) for value in optimum.x))
-    computed = _computed_pct(table, constants)
-    waits = [float(_step(row, constants).waiting_share) for row in table.itertuples()]
-    columns = ["run_id", "title", "n_gpus", "measured_pct", "relative_to", "used", "source", "status", "note"]
-    rows = table[columns].assign(computed_pct=computed, residual_points=computed - measured, waiting_share=waits)
-    return Calibration(study, constants, Constants(*np.sqrt(np.diag(covariance))), rows, covariance)
+    return Calibration(study, constants, Constants(*np.sqrt(np.diag(covariance))), covariance, runs)
 
 
 def _vector(constants: Constants) -> np.ndarray:
@@ -162,18 +168,25 @@ def _vector(constants: Constants) -> np.ndarray:
     return np.array([getattr(constants, name) for name in NAMES], dtype=float)
 
 
-def _computed_pct(table: pd.DataFrame, constants: Constants) -> np.ndarray:
-    """Model FLOPs utilisation of each row, or its throughput per GPU relative to the row it refers to. [%]"""
-    mfu = {row.run_id: float(_step(row, constants).mfu) for row in table.itertuples()}
-    reference = [mfu.get(row.relative_to, 1.0) for row in table.itertuples()]
+def _runs_of(study: str) -> list[dict[str, Any]]:
+    """Published runs of a study, by column; NaN in an empty cell."""
+    table = columns("scaling_runs")
+    rows = (dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True))
+    return [row for row in rows if row["study"] == study]
+
+
+def _computed_pct(runs: list[dict[str, Any]], constants: Constants) -> np.ndarray:
+    """Model FLOPs utilisation of each run, or its throughput per GPU relative to the run it refers to. [%]"""
+    mfu = {run["run_id"]: float(_step(run, constants).mfu) for run in runs}
+    reference = [mfu.get(run["relative_to"], 1.0) for run in runs]
     return np.array([100 * value / base for value, base in zip(mfu.values(), reference, strict=True)])
 
 
-def _step(row: object, constants: Constants) -> StepTime:
+def _step(run: dict[str, Any], constants: Constants) -> StepTime:
     """Step time of a published run; an empty cell of the network is a perfect link."""
 
     def cell(name: str, default: float = np.inf) -> float:
-        value = float(getattr(row, name))
+        value = float(run[name])
         return default if np.isnan(value) else value
 
     model = Transformer(
