@@ -12,6 +12,7 @@ import time
 
 import nbformat
 import papermill
+import psutil
 import pytest
 
 from ettr import notebook
@@ -242,6 +243,18 @@ def test_a_chart_that_vega_refuses_is_the_error_of_its_cell(tmp_path):
     assert "error" in [output.output_type for output in bad] and not after
 
 
+def test_charts_are_drawn_although_the_process_that_draws_them_was_killed(tmp_path):
+    path, before, after = written(tmp_path / "a.ipynb", CHART, "chart_of('datum.x')"), tmp_path / "b", tmp_path / "c"
+    notebook.run(path, before)
+    prepared = psutil.Process(engine.prepared()._process.pid)
+    alive = (child for child in prepared.children() if running(child.pid))
+    (charts,) = (child for child in alive if "chart_process" in " ".join(child.cmdline()))
+    charts.kill()
+    notebook.run(path, after)
+    (first,), (second,) = outputs(before)[-1], outputs(after)[-1]
+    assert "data:image/svg+xml" in first.data["text/html"] and first.data == second.data
+
+
 def test_papermill_finds_the_engine_by_its_name(tmp_path):
     path = written(tmp_path / "a.ipynb", "print(n_gpus)")
     done = papermill.execute_notebook(
@@ -268,13 +281,11 @@ def test_nothing_is_left_when_the_process_that_asks_is_killed(tmp_path):
         while not (tmp_path / "pid").is_file() and time.monotonic() < until:
             time.sleep(0.05)
         time.sleep(0.2)
-        pid = int((tmp_path / "pid").read_text())
-        assert running(pid)
+        left = psutil.Process(asking.pid).children(recursive=True)
+        assert int((tmp_path / "pid").read_text()) in {process.pid for process in left}
         os.kill(asking.pid, signal.SIGKILL)
         asking.wait()
-        while running(pid) and time.monotonic() < until:
-            time.sleep(0.05)
-        assert not running(pid)
+        assert not psutil.wait_procs(left, until - time.monotonic())[1]
     finally:
         asking.kill()
         asking.wait()

@@ -19,12 +19,12 @@ import sys
 import time
 from multiprocessing.connection import Connection
 
+from ettr.notebook.chart_process import PR_SET_PDEATHSIG, ChartProcess
+
 LIBRARIES = ("altair", "numpy.random", "pandas", "scipy.optimize", "scipy.special", "scipy.stats", "yaml")
 NOT_FOR_NOTEBOOKS = ("cli", "sweep")
 ENDED_WITHIN_S = 1.0
 """Longest wait for the end of a copy whose pipe is closed; one that lives on closed it itself."""
-_PR_SET_PDEATHSIG = 1
-"""Option of prctl(2) for the signal that a process receives when its parent ends."""
 
 
 def main() -> None:
@@ -33,8 +33,10 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process handles Ctrl-C
     del sys.path[0]
     sys.path.insert(sys.path.index(os.path.dirname(os.__file__)), "")  # the working folder, at the position of a kernel
-    from ettr.notebook import child
+    from ettr.notebook import child, rendering
 
+    charts = ChartProcess()
+    rendering.draw_by(charts.svg_of)
     prepare()
     shell = child.new_shell()
     gc.collect()
@@ -61,7 +63,7 @@ def main() -> None:
             pipe = Connection(descriptors[0])
             try:
                 os.setsid()  # a new process group, which can be ended as a whole
-                ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+                ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
                 child.serve(shell, pipe)
             finally:
                 os.kill(os.getpid(), signal.SIGKILL)  # never return to the loop of the parent
@@ -71,6 +73,7 @@ def main() -> None:
     for copy in copies:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(copy, signal.SIGKILL)
+    charts.close()
 
 
 def _collect(copies: set[int], exit_codes: dict[int, int]) -> None:

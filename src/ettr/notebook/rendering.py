@@ -96,15 +96,26 @@ def figure(spec: dict[str, Any]) -> str:
 
 def svg(spec: dict[str, Any], *, titled: bool = True) -> str:
     """Return the chart as an SVG picture, with or without its title."""
-    with extras.needed("sweep"):
-        import vl_convert
     try:
-        picture = vl_convert.vegalite_to_svg(json.dumps(_still(spec, titled)))
+        picture = (_draw or svg_of)(json.dumps(_still(spec, titled)))
     except ValueError as error:
         reason = " ".join(str(error).partition("\n    at ")[0].split())  # without the stack trace of Vega
         raise InputError(f"the chart cannot be drawn: {reason[:500]}") from None
     names = {name: f"clip{number}" for number, name in enumerate(dict.fromkeys(_CLIP.findall(picture)), 1)}
     return _CLIP.sub(lambda match: names[match[0]], picture)
+
+
+def svg_of(specification: str) -> str:
+    """Return the SVG picture of a Vega-Lite specification as it is, or raise ``ValueError``."""
+    with extras.needed("sweep"):
+        import vl_convert
+    return str(vl_convert.vegalite_to_svg(specification))
+
+
+def draw_by(function: Callable[[str], str]) -> None:
+    """Draw all pictures of this process by another function than :func:`svg_of`."""
+    global _draw  # noqa: PLW0603  (a notebook is a process)
+    _draw = function
 
 
 def wrapped(text: str | list[str], width_px: int, font_px: int) -> list[str]:
@@ -156,3 +167,4 @@ def _without_unseen(part: dict[str, Any]) -> dict[str, Any]:
 
 
 _source = ""
+_draw: Callable[[str], str] | None = None
