@@ -137,7 +137,6 @@ def cluster_rates() -> pd.DataFrame:
     return rates[rates["compared"]].sort_values("rate", ignore_index=True)
 
 
-@functools.cache
 def compared_rates() -> Mapping[str, np.ndarray]:
     """Return the columns of :func:`cluster_rates` without pandas, which takes longer to load than a plan to compute.
 

@@ -13,11 +13,12 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 from multiprocessing.connection import Connection
 
 PR_SET_PDEATHSIG = 1
 """Option of prctl(2) for the signal that a process receives when its parent ends."""
+DRAWN_WITHIN_S = 60
+"""Longest time for a chart, after which the process is killed; its notebooks then draw their charts themselves."""
 
 
 class ChartProcess:
@@ -73,7 +74,9 @@ def main() -> None:
         message, descriptors, _, _ = socket.recv_fds(control, 16, 1)
         if not message:
             break
-        threading.Thread(target=_answer, args=(Connection(descriptors[0]),), daemon=True).start()
+        signal.alarm(DRAWN_WITHIN_S)  # by default the end of the process, even while the library draws
+        _answer(Connection(descriptors[0]))
+        signal.alarm(0)
 
 
 def _answer(pipe: Connection) -> None:
