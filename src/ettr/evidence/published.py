@@ -8,13 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ettr.core.sentences import gpus, pct
 from ettr.core.units import H_PER_DAY, H_PER_YEAR
 from ettr.evidence.reading import columns, figure, table
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
 
 
@@ -85,11 +84,23 @@ def published_rates() -> pd.DataFrame:
     >>> round(float(rates.loc["llama3-unexpected", "rate"]), 3)
     3.789
     """
-    return table("failure_rates").assign(**_rates(columns("failure_rates")))
+    return table("failure_rates").assign(**_rates(_published()))
+
+
+def _published() -> dict[str, np.ndarray]:
+    """Return the columns of the table."""
+    import numpy as np
+
+    return {name: np.array(values) for name, values in columns("failure_rates").items()}
 
 
 def _rates(published: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Return the columns that :func:`published_rates` adds to the table."""
+    import numpy as np
+
+    def filled(values: np.ndarray, instead: np.ndarray) -> np.ndarray:
+        return np.where(np.isnan(values), instead, values)
+
     nodes, counts = published["n_gpus"] / published["gpus_per_node"], published["n_events"]
     node_days = nodes * published["window_days"]
     per_unit = {
@@ -101,22 +112,17 @@ def _rates(published: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         "h/failure": 1000.0 * H_PER_DAY / nodes,
         "% of GPUs/year": 10.0 * published["gpus_per_node"] * H_PER_DAY / H_PER_YEAR,
     }
-    longest, shortest = (_filled(published[f"window_days_{end}"], published["window_days"]) for end in ("high", "low"))
+    longest, shortest = (filled(published[f"window_days_{end}"], published["window_days"]) for end in ("high", "low"))
     low, high = (
-        _filled(published["rate_per_1000_node_days"], 1000.0 * counts / (nodes * days)) for days in (longest, shortest)
+        filled(published["rate_per_1000_node_days"], 1000.0 * counts / (nodes * days)) for days in (longest, shortest)
     )
     first, last = published["stated_low"], published["stated_high"]
     for unit, factor in per_unit.items():
         here = published["stated_unit"] == unit
         ends = (factor / last, factor / first) if unit.endswith("/failure") else (factor * first, factor * last)
         low, high = np.where(here, ends[0], low), np.where(here, ends[1], high)
-    rate = _filled(1000.0 * counts / node_days, (low + high) / 2.0)
+    rate = filled(1000.0 * counts / node_days, (low + high) / 2.0)
     return {"node_days": node_days, "rate": rate, "rate_low": low, "rate_high": high}
-
-
-def _filled(values: np.ndarray, instead: np.ndarray) -> np.ndarray:
-    """Return values, with others where they are missing."""
-    return np.where(np.isnan(values), instead, values)
 
 
 def cluster_rates() -> pd.DataFrame:
@@ -145,9 +151,9 @@ def compared_rates() -> Mapping[str, np.ndarray]:
     >>> len(compared_rates()["rate"]), str(compared_rates()["title"][0])
     (10, 'ByteRobust, dense model')
     """
-    published = columns("failure_rates")
+    published = _published()
     published |= _rates(published)
-    order = np.argsort(published["rate"])
+    order = published["rate"].argsort()
     return {name: values[order[published["compared"][order]]] for name, values in published.items()}
 
 

@@ -10,8 +10,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ettr.core.errors import UnknownName
 from ettr.evidence.package import DATA, KINDS, checked, refuse_unlisted, resources, state
 
@@ -91,10 +89,10 @@ def table(name: str, folder: Path = DATA) -> pd.DataFrame:
     return _table(name, folder, state(folder, "datapackage.json"), state(folder, f"{name}.csv")).copy()
 
 
-def columns(name: str, folder: Path = DATA) -> dict[str, np.ndarray]:
-    """Return the columns of a table of ``data/``, without pandas.
+def columns(name: str, folder: Path = DATA) -> dict[str, list[Any]]:
+    """Return the columns of a table of ``data/``, without pandas and NumPy.
 
-    It takes longer to load than most answers to compute.
+    They take longer to load than most answers to compute.
 
     Returns
     -------
@@ -104,7 +102,7 @@ def columns(name: str, folder: Path = DATA) -> dict[str, np.ndarray]:
     _, *rows = csv.reader(io.StringIO(checked(name, folder).decode()))
     fields = resources(folder)[name]["schema"]["fields"]
     return {
-        field["name"]: np.array([_PARSE[field["type"]](cell) for cell in cells])
+        field["name"]: [_PARSE[field["type"]](cell) for cell in cells]
         for field, cells in zip(fields, zip(*rows, strict=True), strict=True)
     }
 
@@ -302,5 +300,4 @@ def _table(name: str, folder: Path, *states: tuple[int, int] | None) -> pd.DataF
 
 @lru_cache(maxsize=8)
 def _figures(folder: Path, *states: tuple[int, int] | None) -> dict[str, Figure]:
-    rows = zip(*(values.tolist() for values in columns("figures", folder).values()), strict=True)
-    return {row[0]: Figure(*row) for row in rows}
+    return {row[0]: Figure(*row) for row in zip(*columns("figures", folder).values(), strict=True)}

@@ -109,7 +109,7 @@ def studies() -> tuple[str, ...]:
     >>> studies()
     ('megascale', 'megatron', 'llama3', 'fsdp', 'eos')
     """
-    return tuple(dict.fromkeys(columns("scaling_runs")["study"].tolist()))
+    return tuple(dict.fromkeys(columns("scaling_runs")["study"]))
 
 
 @functools.lru_cache(maxsize=16)
