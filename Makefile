@@ -37,7 +37,7 @@ format: .venv/installed ## Format code and strip notebooks
 	$(BIN)/ruff format .
 	$(BIN)/nbstripout --keep-id $(NOTEBOOKS)
 
-check: .venv/installed ## Run the slow tests: full samples, index checks in the simulator, mutants, and more mutated inputs
+check: .venv/installed browser ## Run the slow tests: full samples, index checks in the simulator, mutants, and more mutated inputs
 	@$(BIN)/python tests/check.py
 
 mutants: .venv/installed ## Break one line at a time (tests/mutants.csv) and report the changes that no test notices
