@@ -77,7 +77,8 @@ def run_tests(tree: Path, tests: str, *options: str) -> subprocess.CompletedProc
     """Run tests in a copy of the project until one fails."""
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *options]
     command += [f"tests/{name}" for name in tests.split()]
-    environment = os.environ | {"PYTHONPATH": f"{tree}/src"}
+    # without new bytecode: Python takes that of one mutant for another of the same file, size and second
+    environment = os.environ | {"PYTHONPATH": f"{tree}/src", "PYTHONDONTWRITEBYTECODE": "1"}
     return subprocess.run(
         command, cwd=tree, env=environment, capture_output=True, text=True, check=False, timeout=LONGEST_S
     )
