@@ -6,6 +6,7 @@ import gc
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -253,6 +254,21 @@ def test_charts_are_drawn_although_the_process_that_draws_them_was_killed(tmp_pa
     notebook.run(path, after)
     (first,), (second,) = outputs(before)[-1], outputs(after)[-1]
     assert "data:image/svg+xml" in first.data["text/html"] and first.data == second.data
+
+
+def test_a_chart_without_end_ends_the_process_that_draws():
+    code = "from ettr.notebook import chart_process as charts\ncharts.DRAWN_WITHIN_S = 1\ncharts.main()"
+    control, child_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    waiting, pipe = socket.socketpair()
+    with control, waiting, child_end, pipe:
+        fileno = child_end.fileno()
+        charts = subprocess.Popen([sys.executable, "-c", code, str(fileno)], pass_fds=[fileno])
+        socket.send_fds(control, [b"draw"], [pipe.fileno()])  # its specification never comes
+        try:
+            assert charts.wait(timeout=60) == -signal.SIGALRM
+        finally:
+            charts.kill()
+            charts.wait()
 
 
 def test_papermill_finds_the_engine_by_its_name(tmp_path):
