@@ -132,7 +132,7 @@ def test_published_rates_on_one_scale(cluster, low, rate, high):
 
 def test_the_columns_read_without_pandas_are_those_of_the_frame():
     frame = evidence.cluster_rates()
-    for name, values in evidence.compared_rates().items():
+    for name, values in evidence.cluster_rate_columns().items():
         expected = frame[name].to_numpy(values.dtype, na_value=np.nan) if values.dtype == float else frame[name]
         np.testing.assert_array_equal(values, expected, err_msg=name)
 

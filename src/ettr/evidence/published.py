@@ -143,12 +143,12 @@ def cluster_rates() -> pd.DataFrame:
     return rates[rates["compared"]].sort_values("rate", ignore_index=True)
 
 
-def compared_rates() -> Mapping[str, np.ndarray]:
+def cluster_rate_columns() -> Mapping[str, np.ndarray]:
     """Return the columns of :func:`cluster_rates` without pandas, which takes longer to load than a plan to compute.
 
     Examples
     --------
-    >>> len(compared_rates()["rate"]), str(compared_rates()["title"][0])
+    >>> len(cluster_rate_columns()["rate"]), str(cluster_rate_columns()["title"][0])
     (10, 'ByteRobust, dense model')
     """
     published = _published()

@@ -18,10 +18,16 @@ if TYPE_CHECKING:
 
 
 _DTYPES = {"string": "str", "integer": "int64", "number": "float64", "boolean": "bool"}
+
+
+def _number(cell: str) -> float:
+    return float(cell or "nan")
+
+
 _PARSE: dict[str, Callable[[str], Any]] = {
     "string": str,
-    "integer": lambda cell: float(cell or "nan"),
-    "number": lambda cell: float(cell or "nan"),
+    "integer": _number,
+    "number": _number,
     "boolean": lambda cell: cell == "true",
 }
 

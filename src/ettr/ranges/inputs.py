@@ -108,7 +108,7 @@ def rate_across_clusters(scenario: Scenario) -> Assumed:
     >>> round(rate.low, 1), round(float(rate.at(0.5)), 1), round(rate.high, 1)
     (1.6, 2.3, 13.9)
     """
-    clusters = evidence.compared_rates()
+    clusters = evidence.cluster_rate_columns()
     rates = tuple((clusters["rate"] * scenario.cluster.gpus_per_node / _NODE_GPUS).tolist())
     sources = ", ".join(dict.fromkeys(clusters["source"].tolist()))
     reason = f"{clusters['title'][0]} to {clusters['title'][-1]}, of {len(rates)} published clusters"
@@ -124,7 +124,7 @@ def median_rate(gpus_per_node: float = _NODE_GPUS) -> tuple[float, int]:
     >>> median_rate(), median_rate(gpus_per_node=4)
     ((2.33, 10), (1.17, 10))
     """
-    rates = evidence.compared_rates()["rate"]
+    rates = evidence.cluster_rate_columns()["rate"]
     return float(f"{float(np.median(rates)) * gpus_per_node / _NODE_GPUS:.3g}"), len(rates)
 
 
