@@ -106,7 +106,7 @@ def svg(spec: dict[str, Any], *, titled: bool = True) -> str:
 
 
 def svg_of(specification: str) -> str:
-    """Return the SVG picture of a Vega-Lite specification as it is, or raise ``ValueError``."""
+    """Return the SVG picture of a Vega-Lite specification, or raise ``ValueError``."""
     with extras.needed("sweep"):
         import vl_convert
     return str(vl_convert.vegalite_to_svg(specification))

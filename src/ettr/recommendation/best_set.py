@@ -234,7 +234,7 @@ class Sets:
         return self._at_best[chosen]
 
     def _answer(self, sets: Iterable[frozenset[str]]) -> None:
-        """Evaluate sets together, which takes little longer than one of them."""
+        """Evaluate sets together: many take little longer than one."""
         keys_of = {chosen: [self._job_with(i, chosen) for i in range(len(self.jobs))] for chosen in sets}
         changed = {}
         for i, names in dict.fromkeys(key for keys in keys_of.values() for key in keys):
@@ -248,7 +248,7 @@ class Sets:
             self._at_best[chosen] = self._together(by_job) if any(by_job) else None
 
     def _job_with(self, i: int, chosen: frozenset[str]) -> tuple[int, frozenset[str]]:
-        """Return the place of a job and the members of a set that apply to it."""
+        """Return the index of a job and the members of a set that apply to it."""
         return i, chosen if len(self.jobs) == 1 else chosen & self._applicable[i]
 
     def _together(self, by_job: Sequence[RunAtBest | None]) -> RunAtBest:

@@ -88,7 +88,7 @@ def simulate_runs(
 
 @contextmanager
 def _ctrl_c_to(stop: np.ndarray) -> Iterator[None]:
-    """Let Ctrl-C set the flag to stop, and raise at the end what may not strike while a lock of the threads is held."""
+    """Let Ctrl-C set the flag to stop, and raise its error at the end, when no thread holds a lock."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
